@@ -254,6 +254,61 @@ test("one byte that changes on the way is found, and nothing was moved", async (
   expect((await comment(source, tokens[1], "after the changed byte")).status).toBe(201);
 });
 
+test("options that npm takes for itself do not make a move of a rehearsal", async () => {
+  const command = [
+    "--import",
+    join(root, "node_modules/tsx/dist/esm/index.mjs"),
+    join(root, "local/operator/move/move.ts"),
+  ];
+  const child = spawn(process.execPath, [...command, otherPort(1)], {
+    cwd: folder,
+    env: { ...process.env, npm_config_rehearse: "true" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let output = "";
+  child.stderr?.on("data", (data) => {
+    output += data;
+  });
+  const [code] = await once(child, "close");
+  expect(code).toBe(1);
+  expect(output).toContain("npm run move -- <URL");
+});
+
+test.each(["http://postgres@127.0.0.1/postgres", "postgresql://postgres:50%off@127.0.0.1/postgres"])(
+  "%s is refused without a connection",
+  (url) => {
+    expect(() => project(url)).toThrow("the database's URL is not postgresql://");
+  },
+);
+
+test("the secrets of another project's feedback.env are not replaced", async () => {
+  const [own, other] = ["a".repeat(20), "b".repeat(20)];
+  const file = join(folder, "other.env");
+  await writeFile(file, `DATABASE_URL=postgresql://feedback_api.${other}:x@pooler.supabase.com:6543/postgres\n`);
+  const ofUrl = (url: string) => project(url, file).secrets();
+  await expect(ofUrl(`postgresql://postgres@db.${own}.supabase.co/postgres`)).rejects.toThrow(
+    `another project (${other})`,
+  );
+  expect(await ofUrl(`postgresql://postgres@db.${other}.supabase.co/postgres`)).toEqual({});
+});
+
+test("a move that was interrupted before it began does not begin", async () => {
+  expect((await tried({ signal: AbortSignal.abort() })).problem).toMatch(/^interrupted: nothing was moved/);
+});
+
+test("a key that is made after the comparison is not lost: nothing was moved", async () => {
+  const from = await sourceFolder(source.folder);
+  const whole: Place = {
+    ...from,
+    async read(path) {
+      await source.key(["submissions:read"]);
+      return from.read(path);
+    },
+  };
+  expect((await tried({ source: whole })).problem).toMatch(/^private\.api_keys differs: 2 rows/);
+  expect((await comment(source, tokens[1], "after the key")).status).toBe(201);
+});
+
 const cut = (sql: postgres.Sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'launcher' and xact_start is not null and pid <> pg_backend_pid()
     and query not like '%pg_stat_activity%'`;
@@ -414,6 +469,8 @@ test("and back: into a new data folder, where people sign in with their password
   await foreign("$2b$", "$argon2id$");
   expect(await back()).toMatch(/^2 passwords of the source are in a form that the auth of the target cannot check/);
   await foreign("$argon2id$", "$2b$");
+  // As after a move to it, and never used.
+  await withDatabase(target.superuserUrl, (sql) => sql`alter sequence private.merges_place_seq restart with 1000`);
   await back();
   const settings = {
     port: 0,
@@ -435,6 +492,7 @@ test("and back: into a new data folder, where people sign in with their password
     await withDatabase(again.db_url, async (sql) => {
       const ahead = await sql`select from private.outbox where xid >= pg_snapshot_xmax(pg_current_snapshot())`;
       expect(ahead).toHaveLength(0);
+      expect((await sql`select last_value::text as next from private.merges_place_seq`)[0]?.next).toBe("1000");
     });
   } finally {
     await again.stop();

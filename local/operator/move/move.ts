@@ -12,7 +12,7 @@ import { compareTable, copyAll, isSupabaseAuth, planTables, settings, stamped, t
 const usage = `npm run move -- <URL of a project's database>         from DATA_DIR (.data) to the project
 npm run move -- --from <URL of a project's database>  from the project to a new DATA_DIR
   --rehearse  copies and compares everything and rolls it back; the source stays open
-  --reopen    opens DATA_DIR, or the project of --from, after it was moved
+  --reopen    opens DATA_DIR, or the project of --from, after it was moved to a target that is not used
 The URL has role postgres. Put its password into PGPASSWORD: other users of the machine can read command lines.`;
 
 export interface Move {
