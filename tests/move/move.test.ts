@@ -9,7 +9,7 @@ import type postgres from "postgres";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
-import { parseSecrets } from "../../local/operator/deploy/env-file.ts";
+import { changeEnvFile, digestOf, parseSecrets } from "../../local/operator/deploy/env-file.ts";
 import { move } from "../../local/operator/move/move.ts";
 import { type Place, project, sourceFolder, targetFolder } from "../../local/operator/move/places.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
@@ -290,6 +290,16 @@ test("the secrets of another project's feedback.env are not replaced", async () 
     `another project (${other})`,
   );
   expect(await ofUrl(`postgresql://postgres@db.${other}.supabase.co/postgres`)).toEqual({});
+});
+
+test("a secret that the functions do not have yet does not count, as far as a deployment noted", async () => {
+  const file = join(folder, "noted.env");
+  const values = await secretsOf(source.folder);
+  await changeEnvFile(file, { values, deployed: { MAIL_LINK_KEYS: digestOf("first:old") } });
+  const { MAIL_LINK_KEYS, ...others } = values;
+  expect(await project(target.db_url, file).secrets()).toEqual(others);
+  await changeEnvFile(file, { deployed: { MAIL_LINK_KEYS: digestOf(MAIL_LINK_KEYS ?? "") } });
+  expect(await project(target.db_url, file).secrets()).toEqual(values);
 });
 
 test("a move that was interrupted before it began does not begin", async () => {

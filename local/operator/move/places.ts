@@ -7,7 +7,7 @@ import { syncTree } from "../../folders/files.ts";
 import { defaultMigrations, startDatabase } from "../../postgres/database-server.ts";
 import { StartError } from "../../processes/start-error.ts";
 import type { StackAddresses } from "../../stack.ts";
-import { changeEnvFile, readEnvFile } from "../deploy/env-file.ts";
+import { changeEnvFile, digestOf, readEnvFile } from "../deploy/env-file.ts";
 
 /** Where an installation is: its database, its secrets by their name as a variable, and its files. */
 export interface Place {
@@ -89,11 +89,13 @@ export function project(databaseUrl: string, file = "feedback.env"): Place {
     databaseUrl,
     deploys: `${file} has the secrets of the source now: give them to the functions (npm run deploy), and run this command again`,
     async secrets() {
-      const { values: all } = await readEnvFile(file);
+      const { values: all, deployed } = await readEnvFile(file);
       const [own, other] = [refOf(databaseUrl), refOf(all.DATABASE_URL ?? "")];
       if (own && other && own !== other)
         throw new StartError(`${file} is of another project (${other}): run this in the folder of ${own}`);
-      return Object.fromEntries(variables.flatMap((variable) => (all[variable] ? [[variable, all[variable]]] : [])));
+      // Those that the functions have, as far as a deployment noted.
+      const has = (name: string) => all[name] && (deployed[name] ?? digestOf(all[name])) === digestOf(all[name]);
+      return Object.fromEntries(variables.filter(has).map((name) => [name, all[name] ?? ""]));
     },
     keep: (secrets) =>
       changeEnvFile(file, { values: Object.fromEntries(variables.map((name) => [name, secrets[name] ?? ""])) }),
