@@ -12,52 +12,36 @@ const maxDrainMs = 150_000;
  * mails under way have ended. Statements that wait for a lock are canceled, so that writes fail at once and reads go on;
  * PostgREST answers 503 only if its connection ends.
  */
-export async function freeze(source: Runner, observer: Sql, tables: Table[]): Promise<() => Promise<void>> {
+export async function freeze(source: Runner, observer: Sql, tables: Table[], signal: AbortSignal): Promise<void> {
   const [own] = await source`select pg_backend_pid() as pid`;
-  let isFrozen = true;
-  const refusing = (async () => {
-    for (; isFrozen; await sleep(pauseMs))
+  const refusing = async () => {
+    for (; !signal.aborted; await sleep(pauseMs))
       await observer`
         select case when r.rolname in ('authenticator', 'embedded_rest') then pg_terminate_backend(a.pid)
           else pg_cancel_backend(a.pid) end from pg_stat_activity a join pg_roles r on r.oid = a.usesysid
         where a.wait_event_type = 'Lock' and not r.rolsuper and ${own?.pid} = any (pg_blocking_pids(a.pid))`;
-  })().catch(() => undefined);
-  const stop = async () => {
-    isFrozen = false;
-    await refusing;
   };
-  try {
-    // No new events, while those under way are delivered and recorded.
-    await source`lock table private.outbox in share mode`;
-    await drain(source);
-    const names = tables.map(({ name }) => name).filter((name) => name !== stamped.table);
-    await source.unsafe(`lock table ${names.join(", ")} in share mode`);
-    if ((await underWay(source)) > 0) throw busy();
-    return stop;
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-async function underWay(sql: Runner): Promise<number> {
-  const [row] = await sql`select
-    (select count(*) from private.webhook_deliveries where status = 'sending' and next_attempt_at > clock_timestamp())
-    + (select count(*) from private.mails where status = 'sending' and next_attempt_at > clock_timestamp()) as count`;
-  return Number(row?.count);
-}
-
-async function drain(sql: Runner): Promise<void> {
-  for (let waited = 0; (await underWay(sql)) > 0; waited += pauseMs) {
-    if (waited > maxDrainMs) throw busy();
+  refusing().catch(() => undefined);
+  // No new events, while those under way are delivered and recorded.
+  await source`lock table private.outbox in share mode`;
+  for (let waited = 0; await isSending(source); waited += pauseMs) {
+    if (waited > maxDrainMs) throw busy;
     await sleep(pauseMs);
   }
+  const names = tables.map(({ name }) => name).filter((name) => name !== stamped.table);
+  await source.unsafe(`lock table ${names.join(", ")} in share mode`);
+  if (await isSending(source)) throw busy;
 }
 
-const busy = () =>
-  new StartError(
-    "webhooks or mails are being sent without a pause: wait until fewer are due, and run the command again",
-  );
+const isSending = async (sql: Runner) =>
+  (
+    await sql`select from private.webhook_deliveries where status = 'sending' and next_attempt_at > clock_timestamp()
+      union all select from private.mails where status = 'sending' and next_attempt_at > clock_timestamp()`
+  ).length > 0;
+
+const busy = new StartError(
+  "webhooks or mails are being sent without a pause: wait until fewer are due, and run the command again",
+);
 
 /** Leaves the source read-only when the transaction commits, by triggers that reopen() drops. */
 export async function close(source: Runner, tables: Table[]): Promise<void> {
@@ -76,7 +60,10 @@ export async function close(source: Runner, tables: Table[]): Promise<void> {
   }
 }
 
-export const reopen = (source: Runner) => source`drop function if exists private.refuse_moved() cascade`;
+/** Waits for a move that is about to end. */
+export const reopen = (source: Sql) =>
+  source.unsafe(`begin; lock table private.outbox in row exclusive mode;
+    drop function if exists private.refuse_moved() cascade; commit`);
 
 export async function isClosed(sql: Runner): Promise<boolean> {
   const [row] = await sql`select to_regprocedure('private.refuse_moved()') is not null as closed`;

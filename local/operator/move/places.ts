@@ -1,14 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { logosBucket, logoTypes } from "../../../shared/logos.ts";
 import { findAuthProgram } from "../../auth/program.ts";
-import { lockHolderOf, openDataFolder, type Secrets, takeLock } from "../../folders/data-folder.ts";
-import { exists } from "../../folders/files.ts";
+import { openDataFolder, type Secrets } from "../../folders/data-folder.ts";
+import { syncTree } from "../../folders/files.ts";
 import { defaultMigrations, startDatabase } from "../../postgres/database-server.ts";
-import { startPostgres } from "../../postgres/process.ts";
 import { StartError } from "../../processes/start-error.ts";
-import { changeEnvFile, readEnvFile } from "../deploy/env-file.ts";
+import type { StackAddresses } from "../../stack.ts";
+import { changeEnvFile, digestOf, readEnvFile } from "../deploy/env-file.ts";
 
 /** Where an installation is: its database, its secrets by their name as a variable, and its files. */
 export interface Place {
@@ -20,7 +19,7 @@ export interface Place {
   deploys?: string;
   read(path: string): Promise<Uint8Array | undefined>;
   write(path: string, file: Uint8Array): Promise<void>;
-  close(): Promise<void>;
+  close?(): Promise<void>;
 }
 
 /** What must stay the same: rows are encrypted, signed and hashed with it. */
@@ -31,36 +30,14 @@ const kept = {
 } as const satisfies Record<string, keyof Secrets>;
 const variables = Object.keys(kept) as (keyof typeof kept)[];
 
-/** The data folder as a source: of a running stack, or else with a database of this command. */
+/** The data folder of a running stack. */
 export async function sourceFolder(dataDir: string): Promise<Place> {
   const path = resolve(dataDir);
-  if (!(await exists(join(path, "secrets.json"))))
-    throw new StartError(`there is no data folder ${path}: set DATA_DIR`);
-  const secrets = JSON.parse(await readFile(join(path, "secrets.json"), "utf8")) as Secrets;
-  const place = { ...folderPlace(path), secrets: async () => variablesOf(secrets) };
-  if ((await lockHolderOf(path)) !== null) {
-    const addresses = await readFile(join(path, "stack.json"), "utf8").catch(() => null);
-    if (!addresses) throw new StartError(`the stack in ${path} is starting or stopping: try again when it is ready`);
-    return { ...place, databaseUrl: JSON.parse(addresses).db_url, close: async () => undefined };
-  }
-  const lock = await takeLock(path);
-  const release = () => rm(lock, { force: true });
-  try {
-    if (await exists(join(path, "before-upgrade")))
-      throw new StartError(`an upgrade of ${path} did not finish: run npm start first`);
-    const server = await startPostgres({
-      folder: path,
-      port: 0,
-      superuserPassword: secrets.superuser_password,
-      onWarning: () => undefined,
-      onLost: () => undefined,
-    });
-    const close = () => server.stop().then(release);
-    return { ...place, databaseUrl: server.url("postgres", secrets.owner_password), close };
-  } catch (error) {
-    await release();
-    throw error;
-  }
+  const read = async (name: string) => JSON.parse(await readFile(join(path, name), "utf8"));
+  const addresses: StackAddresses = await read("stack.json").catch(() => {
+    throw new StartError(`no stack is running in ${path}: run npm start, or set DATA_DIR`);
+  });
+  return { ...folderPlace(path, await read("secrets.json")), databaseUrl: addresses.db_url };
 }
 
 /** The data folder as a target, which is made if it is missing. Its stack must not run. */
@@ -76,9 +53,8 @@ export async function targetFolder(dataDir: string): Promise<Place> {
       onProgress: () => undefined,
     });
     return {
-      ...folderPlace(folder.path),
+      ...folderPlace(folder.path, folder.secrets),
       databaseUrl: database.superuserUrl,
-      secrets: async () => variablesOf(folder.secrets),
       keep: (secrets) =>
         folder.saveSecrets(Object.fromEntries(variables.map((variable) => [kept[variable], secrets[variable]]))),
       close: () => database.stop().then(() => folder.release()),
@@ -89,32 +65,37 @@ export async function targetFolder(dataDir: string): Promise<Place> {
   }
 }
 
-const variablesOf = (secrets: Secrets) =>
-  Object.fromEntries(variables.map((variable) => [variable, secrets[kept[variable]]]));
-
-const folderPlace = (path: string) => ({
+const folderPlace = (path: string, secrets: Secrets) => ({
   name: path,
+  secrets: async () => Object.fromEntries(variables.map((variable) => [variable, secrets[kept[variable]]])),
   keep: async () => undefined,
   read: (file: string) => readFile(join(path, "storage", file)).catch(() => undefined),
   async write(file: string, content: Uint8Array) {
-    await mkdir(dirname(join(path, "storage", file)), { recursive: true, mode: 0o700 });
-    await writeSafely(join(path, "storage", file), content);
+    const written = join(path, "storage", file);
+    await mkdir(dirname(written), { recursive: true, mode: 0o700 });
+    await writeFile(written, content, { mode: 0o600 });
+    await syncTree(written);
   },
 });
 
 /** A Supabase project: secrets in `file`, which npm run deploy gives to the functions, and files in its Storage. */
 export function project(databaseUrl: string, file = "feedback.env"): Place {
-  if (!/^postgres(ql)?:$/.test(URL.canParse(databaseUrl) ? new URL(databaseUrl).protocol : ""))
+  if (!/^postgres(ql)?:/.test(databaseUrl) || !URL.canParse(databaseUrl) || /%(?![0-9a-f]{2})/i.test(databaseUrl))
     throw new StartError(
-      "the database's URL is not postgresql://postgres@<host>:5432/postgres: copy it from the project",
+      "the database's URL is not postgresql://postgres@<host>:5432/postgres: copy it from the project, and set PGPASSWORD",
     );
   return {
     name: new URL(databaseUrl).hostname,
     databaseUrl,
     deploys: `${file} has the secrets of the source now: give them to the functions (npm run deploy), and run this command again`,
     async secrets() {
-      const { values: all } = await readEnvFile(file);
-      return Object.fromEntries(variables.flatMap((variable) => (all[variable] ? [[variable, all[variable]]] : [])));
+      const { values: all, deployed } = await readEnvFile(file);
+      const [own, other] = [refOf(databaseUrl), refOf(all.DATABASE_URL ?? "")];
+      if (own && other && own !== other)
+        throw new StartError(`${file} is of another project (${other}): run this in the folder of ${own}`);
+      // Those that the functions have, as far as a deployment noted.
+      const has = (name: string) => all[name] && (deployed[name] ?? digestOf(all[name])) === digestOf(all[name]);
+      return Object.fromEntries(variables.filter(has).map((name) => [name, all[name] ?? ""]));
     },
     keep: (secrets) =>
       changeEnvFile(file, { values: Object.fromEntries(variables.map((name) => [name, secrets[name] ?? ""])) }),
@@ -132,9 +113,11 @@ export function project(databaseUrl: string, file = "feedback.env"): Place {
       const response = await storage("POST", `object/${path}`, new Uint8Array(content), type);
       if (!response.ok) throw new StartError(`Storage did not take ${path} (${response.status}): see its log`);
     },
-    close: async () => undefined,
   };
 }
+
+/** The 20 letters of a project, in the host or in the user of the pooler. */
+const refOf = (url: string) => /\.([a-z]{20})[@.:]/.exec(url)?.[1];
 
 function storage(method: string, path: string, body?: BodyInit, type?: string): Promise<Response> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: key } = process.env;
@@ -150,14 +133,4 @@ function storage(method: string, path: string, body?: BodyInit, type?: string): 
   }).catch(() => {
     throw new StartError(`the project's Storage does not answer at ${url}: check SUPABASE_URL`);
   });
-}
-
-async function writeSafely(path: string, content: Uint8Array): Promise<void> {
-  const draft = `${path}.${randomBytes(4).toString("hex")}.new`;
-  const file = await open(draft, "wx", 0o600);
-  await file
-    .writeFile(content)
-    .then(() => file.sync())
-    .finally(() => file.close());
-  await rename(draft, path);
 }

@@ -9,14 +9,6 @@ export interface Table {
   given: string[];
 }
 
-interface Column {
-  table: string;
-  column: string;
-  type: string;
-  generated: boolean;
-  required: boolean;
-}
-
 /** Sessions, codes and logs of auth stay: other keys signed or encrypted them, or they are over soon. */
 const authTables = ["users", "identities", "mfa_factors"];
 const pendingCodes = [
@@ -33,10 +25,10 @@ export const settings = `
   set local intervalstyle = 'postgres'; set local extra_float_digits = 1; set local bytea_output = 'hex';
   set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local lock_timeout = '30s'`;
 
-const columnsOf = (sql: Runner) => sql<Column[]>`
+// Types without their lengths: a cast would cut what is too long, and COPY refuses it.
+const columnsOf = (sql: Runner) => sql<{ table: string; column: string; type: string; generated: boolean }[]>`
   select format('%I.%I', n.nspname, c.relname) as table, quote_ident(a.attname) as column,
-    format_type(a.atttypid, a.atttypmod) as type, a.attgenerated <> '' as generated,
-    a.attnotnull and not a.atthasdef and a.attidentity = '' as required
+    format_type(a.atttypid, -1) as type, a.attgenerated <> '' as generated
   from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
   where a.attnum > 0 and not a.attisdropped and c.relkind = 'r' and c.relpersistence = 'p'
     and (n.nspname in ('public', 'private') or n.nspname = 'auth' and c.relname = any (${authTables}))
@@ -60,69 +52,82 @@ export async function planTables(source: Runner, target: Runner): Promise<{ tabl
     email_change_confirm_status: "0",
     ...Object.fromEntries(pendingCodes.map((name) => [name, code])),
   };
-  const tables = [...new Set(to.map(({ table }) => table))].flatMap((name) => {
-    const present = new Set(from.flatMap(({ table, column }) => (table === name ? [column] : [])));
-    if (present.size === 0) return [];
-    const columns = to.filter(({ table, generated }) => table === name && !generated);
-    const own = ({ column }: Column) => (name === "auth.users" ? set[column] : undefined);
-    const taken = columns.filter((column) => present.has(column.column) || own(column));
-    const missing = columns.find((column) => column.required && !taken.includes(column));
-    if (missing) throw new StartError(`the source has no ${name}.${missing.column}, which the target requires`);
-    const given = taken.map((column) => `(${own(column) ?? column.column})::${column.type}`);
-    return [{ name, columns: taken.map(({ column }) => column), given }];
+  const [given, known] = [from, to].map((side) => new Set(side.map(({ table, column }) => `${table}.${column}`)));
+  const tables = [...new Set(from.map(({ table }) => table))].flatMap((name) => {
+    const own = (column: string) => (name === "auth.users" ? set[column] : undefined);
+    const columns = to.filter(
+      ({ table, column, generated }) =>
+        table === name && !generated && (given?.has(`${name}.${column}`) || own(column) !== undefined),
+    );
+    if (columns.length === 0) return [];
+    return [
+      {
+        name,
+        columns: columns.map(({ column }) => column),
+        given: columns.map(({ column, type }) => `(${own(column) ?? column})::${type}`),
+      },
+    ];
   });
-  const known = new Set(to.map(({ table, column }) => `${table}.${column}`));
   const lost: string[] = [];
-  for (const { table, column } of from.filter(({ table, column }) => !known.has(`${table}.${column}`))) {
+  for (const { table, column } of from.filter(({ table, column }) => !known?.has(`${table}.${column}`))) {
     const [row] = await source.unsafe(`select count(${column})::integer as filled from ${table}`);
     if (row?.filled > 0 && !set[column]) lost.push(`${table}.${column} (${row?.filled} rows)`);
   }
   return { tables, lost };
 }
 
-/** Returns the number of rows. Memory stays constant: the target's pace holds the source back. */
-export async function copyTable(source: Runner, target: Runner, { name, columns, given }: Table): Promise<number> {
-  let rows = 0;
-  if ((await source.unsafe(`select from ${name} limit 1`)).length === 0) return rows;
+/** Memory stays constant: the target's pace holds the source back. */
+async function copyTable(source: Runner, target: Runner, { name, columns, given }: Table): Promise<void> {
+  if ((await source.unsafe(`select from ${name} limit 1`)).length === 0) return;
   const reading = await source.unsafe(`copy (select ${given.join(", ")} from ${name}) to stdout`).readable();
-  const counted = async function* (blocks: AsyncIterable<Buffer>) {
-    for await (const block of blocks) {
-      for (let at = block.indexOf(10); at >= 0; at = block.indexOf(10, at + 1)) rows += 1;
-      yield block;
-    }
+  const whole = async function* (blocks: AsyncIterable<Buffer>) {
+    yield* blocks;
     // postgres.js leaves its socket paused if all rows came at once.
     reading._read(0);
   };
-  await pipeline(reading, counted, await target.unsafe(`copy ${name} (${columns.join(", ")}) from stdin`).writable());
-  return rows;
+  await pipeline(reading, whole, await target.unsafe(`copy ${name} (${columns.join(", ")}) from stdin`).writable());
 }
 
-/** The number of rows, and a sum of their hashes, which does not depend on their order. */
-async function digestOf(sql: Runner, { name }: Table, values: string[]): Promise<{ rows: number; sum: string }> {
-  const [row] = await sql.unsafe(`select count(*)::integer as rows,
-    coalesce(sum(hashtextextended(row(${values.join(", ")})::text, 0)::numeric), 0)::text as sum from ${name}`);
-  return { rows: row?.rows, sum: row?.sum };
-}
-
-/** Rows of a table on both sides, if they are the same. */
+/** Rows of a table on both sides, if their number and the sum of their hashes, in any order, are the same. */
 export async function compareTable(source: Runner, target: Runner, table: Table): Promise<number> {
-  const isCompared = (_: string, at: number) => !(table.name === stamped.table && table.columns[at] === stamped.column);
-  const [there, here] = [
-    await digestOf(source, table, table.given.filter(isCompared)),
-    await digestOf(target, table, table.columns.filter(isCompared)),
-  ];
+  const { name, columns, given } = table;
+  const digestOf = async (sql: Runner, values: string[]) => {
+    const compared = values.filter((_, at) => !(name === stamped.table && columns[at] === stamped.column));
+    const [row] = await sql.unsafe(`select count(*)::integer as rows,
+      coalesce(sum(hashtextextended(row(${compared.join(", ")})::text, 0)::numeric), 0)::text as sum from ${name}`);
+    return { rows: row?.rows, sum: row?.sum };
+  };
+  const [there, here] = [await digestOf(source, given), await digestOf(target, columns)];
   if (there.rows === here.rows && there.sum === here.sum) return here.rows;
   throw new StartError(
-    `${table.name} differs: ${there.rows} rows with checksum ${there.sum} at the source, ${here.rows} with ${here.sum} at the target: nothing was moved; run the command again`,
+    `${name} differs: ${there.rows} rows with checksum ${there.sum} at the source, ${here.rows} with ${here.sum} at the target: nothing was moved; run the command again`,
   );
 }
 
 /** The next ids. In the transaction, unlike setval. */
-export async function copySequences(source: Runner, target: Runner): Promise<void> {
-  const sequences = (sql: Runner) => sql<{ name: string; next: string }[]>`
-    select format('%I.%I', schemaname, sequencename) as name, (last_value + increment_by)::text as next
-    from pg_sequences where schemaname in ('public', 'private')`;
-  const known = new Set((await sequences(target)).map(({ name }) => name));
-  for (const { name, next } of await sequences(source))
-    if (next !== null && known.has(name)) await target.unsafe(`alter sequence ${name} restart with ${next}`);
+async function copySequences(source: Runner, target: Runner): Promise<void> {
+  const sequences = await target`select format('%I.%I', schemaname, sequencename) as name from pg_sequences
+    where schemaname in ('public', 'private')`;
+  for (const { name } of sequences) {
+    const [row] = await source.unsafe(`select (last_value + is_called::integer)::text as next from ${name}`);
+    await target.unsafe(`alter sequence ${name} restart with ${row?.next}`);
+  }
+}
+
+/** Copies the tables, and compares them. */
+export async function copyAll(
+  source: Runner,
+  target: Runner,
+  tables: Table[],
+  log: (line: string) => void,
+): Promise<void> {
+  let total = 0;
+  for (const table of tables) {
+    await copyTable(source, target, table);
+    const rows = await compareTable(source, target, table);
+    if (rows > 0) log(`  ${table.name.padEnd(32)} ${String(rows).padStart(10)} rows`);
+    total += rows;
+  }
+  await copySequences(source, target);
+  log(`same on both sides: ${tables.length} tables with ${total} rows, by count and checksum`);
 }
