@@ -82,7 +82,7 @@ describe.each(proxyPlatforms)("the pages' proxy for %s", (platform) => {
       headers: {
         "content-type": "text/html; charset=utf-8",
         "content-security-policy": expect.stringContaining("default-src 'self'"),
-        "cache-control": "no-store",
+        "cache-control": "private, no-cache",
         "x-request-id": expect.any(String),
       },
     });
