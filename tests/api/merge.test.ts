@@ -231,7 +231,11 @@ describe("concurrently", () => {
       ];
     });
     const answers = await Promise.all(calls);
-    const unexpected = answers.filter(({ status }) => ![200, 201, 204, 404, 409].includes(status));
+    // The fourth person may vote no more once the erasure is done.
+    const mayBeErased = (index: number) => Math.floor((index * people.length) / calls.length) === 3;
+    const unexpected = answers.filter(
+      ({ status }, index) => ![200, 201, 204, 404, 409].includes(status) && !(status === 403 && mayBeErased(index)),
+    );
     expect(unexpected).toEqual([]);
     expect(await countMistakes(organization)).toEqual([]);
   });
