@@ -21,7 +21,7 @@ const own = await ownStack({
 const metricsUrl = own.metricsUrl ?? "";
 
 const scrape = async () => parse(await (await fetch(metricsUrl)).text());
-/** The values of a metric by their labels, once `wanted` holds; what is read is up to a second old. */
+/** The values of a metric by their labels, once `wanted` holds; a scrape is up to a second old. */
 const valuesOf = (name: keyof typeof metrics, wanted: (values: Record<string, number>) => boolean = () => true) =>
   until(async () => {
     const family = (await scrape()).find((family) => family.name === name);
@@ -74,7 +74,7 @@ test("is served at /metrics of its own port, and not by the gateway", async () =
   }
 });
 
-test("counts attempts of webhooks and mails by outcome, and what waits for another", async () => {
+test("counts attempts of webhooks and mails by outcome, and those that are due again", async () => {
   const receivers = await Promise.all([startReceiver(ok), startReceiver(refuse(500))]);
   const gone = await startReceiver(ok);
   await gone.close();

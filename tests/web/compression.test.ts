@@ -127,7 +127,7 @@ describe("the coding is what the client prefers", () => {
     expect([status, again.status, again.headers.location]).toEqual([301, 301, headers.location]);
   });
 
-  test("what is small is sent as it is", async () => {
+  test("small responses are not compressed", async () => {
     for (const path of ["/robots.txt", "/api/health", "/brand/4b49c8.svg"]) {
       const { coding, sent } = await read(path);
       expect([path, coding]).toEqual([path, undefined]);

@@ -75,7 +75,7 @@ async function prepare(target: Target, command: string, names: string[]): Promis
   const unknown = names.filter((name) => command === "overwrite" && !Object.hasOwn(secrets, name));
   if (unknown.length > 0) throw new StartError(`${unknown.join(", ")} is not in feedback.env: write it there first`);
   const values = Object.assign({}, ...names.map((name) => (command === "rotate" ? rotated(name, target) : {})));
-  // What was changed on the project is replaced only if the file has no value, or if it is told so.
+  // A value that was changed on the project is replaced only by overwrite, or if the file has none.
   await noteDeployed(
     target,
     names.filter((name) => command === "overwrite" || !secrets[name]),
@@ -116,7 +116,7 @@ async function settled(target: Target): Promise<Finding[]> {
   }
 }
 
-/** What is typed is shown, unless it is a secret. */
+/** Shows the typed text, unless it is a secret. */
 async function askTerminal(question: string, isSecret: boolean): Promise<string> {
   process.stdout.write(question);
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });

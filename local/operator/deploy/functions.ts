@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "../../postgres/database-server.ts";
@@ -12,16 +11,13 @@ import { reasonOf } from "./management.ts";
 const maxBytes = 5_000_000;
 const tooLarge = "a function is larger than Supabase takes (5 MB): deploy a release, or remove what was added to it";
 
-/** Bundles the functions into a folder for deployFunctions. The digest is of what they contain. */
-export async function buildFunctions(folder: string): Promise<{ digest: string }> {
-  const digest = createHash("sha256");
-  for (const file of await bundleFunctions(join(folder, "supabase", "functions"))) {
-    const content = await readFile(file);
-    if (content.length > maxBytes)
+/** Bundles the functions into a folder for deployFunctions. Returns the paths of the files. */
+export async function buildFunctions(folder: string): Promise<string[]> {
+  const files = await bundleFunctions(join(folder, "supabase", "functions"));
+  for (const file of files)
+    if ((await stat(file)).size > maxBytes)
       throw new StartError(`the function ${basename(dirname(file))} is not deployed: ${tooLarge}`);
-    digest.update(content);
-  }
-  return { digest: digest.digest("hex") };
+  return files;
 }
 
 /** Deploys what buildFunctions made. If Supabase refuses one function, the CLI still deploys the others: run it again. */
