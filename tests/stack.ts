@@ -126,11 +126,21 @@ export async function api<Body = Record<string, unknown>>(path: string, call: Ca
   return (await send(method, base + path, { agent, token, ...payload })) as Answer<Body>;
 }
 
+/** Postgres cancels a write after 2 s, which a busy machine may need. Nothing was written, so it is sent again, twice. */
+const repeatCanceled: typeof fetch = async (input, init) => {
+  for (let repeats = 2; ; repeats--) {
+    const answer = await fetch(input, init);
+    const isCanceled = answer.status === 500 && (await answer.clone().text()).includes('"57014"');
+    if (!isCanceled || repeats === 0) return answer;
+  }
+};
+
 /** A client like that of a web app: with the publishable key, and the session of a user if given. */
 export function supabase(user?: User, key = stack.publishable_key): SupabaseClient<Database> {
   return createClient<Database>(stack.supabase_url, key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
     realtime: { transport: WebSocket as never },
+    global: { fetch: repeatCanceled },
     ...(user === undefined ? {} : { accessToken: async () => user.token }),
   });
 }
