@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { root } from "../postgres/database-server.ts";
-import { messageOf, StartError } from "../processes/start-error.ts";
+import { runCommand } from "../processes/command.ts";
+import { StartError } from "../processes/start-error.ts";
 import { readReleases, releaseOf } from "./releases.ts";
 
 const baseline = "20261121000000_baseline.sql";
@@ -28,9 +28,4 @@ export async function writeBaseline(project = root): Promise<void> {
   await writeFile(join(project, "supabase", "migrations", baseline), await schemaText(project));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await writeBaseline().catch((error: unknown) => {
-    console.error(messageOf(error));
-    process.exitCode = 1;
-  });
-}
+await runCommand(import.meta.url, () => writeBaseline());

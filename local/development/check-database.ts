@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { root } from "../postgres/database-server.ts";
+import { runCommand } from "../processes/command.ts";
 import { schemaText } from "./baseline.ts";
 import { databaseTypes, typesFile } from "./database-types.ts";
 import { changedReleases, readReleases } from "./releases.ts";
@@ -32,9 +32,9 @@ async function typeProblems(): Promise<string[]> {
   return types === current ? [] : ["shared/database.types.ts is not current: run npm run db:types"];
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+await runCommand(import.meta.url, async () => {
   const found = [...(await schemaProblems()), ...(await typeProblems())];
   for (const problem of found) console.error(problem);
   console.log(found.length === 0 ? "database: migrations, schemas and types agree" : "database: see above");
-  process.exitCode = found.length === 0 ? 0 : 1;
-}
+  return found.length === 0;
+});

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { root } from "../postgres/database-server.ts";
+import { runCommand } from "../processes/command.ts";
 
 // Writes docs/client-reference.md: the exports of packages/client, from their declarations and TSDoc comments.
 
@@ -129,5 +129,4 @@ ${sections.join("\n\n")}
 `;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
-  await writeFile(clientReference, referenceOf(await clientExports()));
+await runCommand(import.meta.url, async () => writeFile(clientReference, referenceOf(await clientExports())));

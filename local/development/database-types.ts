@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { root } from "../postgres/database-server.ts";
 import { withTemporaryDatabase } from "../postgres/temporary-database.ts";
+import { runCommand } from "../processes/command.ts";
 
 export const typesFile = join(root, "shared", "database.types.ts");
 
@@ -28,6 +28,6 @@ async function format(text: string): Promise<string> {
   return (await formatting).stdout;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await withTemporaryDatabase(async ({ ownerUrl }) => writeFile(typesFile, await databaseTypes(ownerUrl)));
-}
+await runCommand(import.meta.url, () =>
+  withTemporaryDatabase(async ({ ownerUrl }) => writeFile(typesFile, await databaseTypes(ownerUrl))),
+);

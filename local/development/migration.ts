@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { root } from "../postgres/database-server.ts";
-import { messageOf, StartError } from "../processes/start-error.ts";
+import { runCommand } from "../processes/command.ts";
+import { StartError } from "../processes/start-error.ts";
 import { readReleases } from "./releases.ts";
 import { migrationFiles, migrationsOf, type SchemaChanges, schemaChanges } from "./schema-changes.ts";
 
@@ -45,9 +45,4 @@ ${filled}--   rows of existing tables: update … set …, in batches where a ta
 `;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await writeMigration(process.argv[2] ?? "").then(console.log, (error: unknown) => {
-    console.error(messageOf(error));
-    process.exitCode = 1;
-  });
-}
+await runCommand(import.meta.url, ([name = ""]) => writeMigration(name).then(console.log));

@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync, constants } from "node:zlib";
 import { withTemporaryFolder } from "../folders/temporary-folder.ts";
 import { bundleFunctions, functionNames } from "../operator/bundle.ts";
 import { root } from "../postgres/database-server.ts";
-import { messageOf, StartError } from "../processes/start-error.ts";
+import { runCommand } from "../processes/command.ts";
+import { StartError } from "../processes/start-error.ts";
 import { digestOf, readReleases, releaseOf, releasesFile } from "./releases.ts";
 import { migrationFiles } from "./schema-changes.ts";
 
@@ -77,16 +77,8 @@ async function keepForUpgradeTest(version: string, project: string): Promise<voi
   });
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [version = ""] = process.argv.slice(2);
-  const check = () => run("npm", ["run", "--silent", "check:database"], { cwd: root });
-  await check()
-    .then(() => release(version))
-    .then(
-      () => console.log(`${version}: review, commit and tag it; its migrations do not change from now on`),
-      (error: unknown) => {
-        console.error(messageOf(error));
-        process.exitCode = 1;
-      },
-    );
-}
+await runCommand(import.meta.url, async ([version = ""]) => {
+  await run("npm", ["run", "--silent", "check:database"], { cwd: root });
+  await release(version);
+  console.log(`${version}: review, commit and tag it; its migrations do not change from now on`);
+});

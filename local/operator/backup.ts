@@ -4,7 +4,6 @@ import { chmod, chown, type FileHandle, mkdir, open, readdir, readFile, rename, 
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { pathToFileURL } from "node:url";
 import { createGunzip, createGzip } from "node:zlib";
 import { type Extract, extract, type Pack, pack } from "tar-stream";
 import { version } from "../../shared/version.ts";
@@ -15,6 +14,7 @@ import { withDatabase } from "../postgres/database.ts";
 import { postgresFiles } from "../postgres/files.ts";
 import { endOrphan } from "../postgres/process.ts";
 import { postgresUser, type RunAs } from "../postgres/user.ts";
+import { runCommand } from "../processes/command.ts";
 import { codeOf, messageOf, StartError } from "../processes/start-error.ts";
 import type { StackAddresses } from "../stack.ts";
 
@@ -281,9 +281,4 @@ async function main([command, file]: string[]): Promise<void> {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await main(process.argv.slice(2)).catch((error: unknown) => {
-    console.error(messageOf(error));
-    process.exitCode = 1;
-  });
-}
+await runCommand(import.meta.url, main);

@@ -1,8 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { esbuild, functionEntry, functionOptions } from "../compile.mjs";
 import { buildWebAssets } from "../functions/web-assets.ts";
+import { runCommand } from "../processes/command.ts";
+import { StartError } from "../processes/start-error.ts";
 
 export const functionNames = ["api", "web", "webhook-dispatch", "mail-dispatch", "auth-mail"];
 
@@ -25,11 +26,7 @@ export async function bundleFunctions(folder: string): Promise<string[]> {
   return functionNames.map((name) => join(folder, name, "index.ts"));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [folder] = process.argv.slice(2);
-  if (!folder) {
-    console.error("Name the target folder: npm run bundle -- <supabase>/volumes/functions");
-    process.exit(1);
-  }
+await runCommand(import.meta.url, async ([folder]) => {
+  if (!folder) throw new StartError("Name the target folder: npm run bundle -- <supabase>/volumes/functions");
   for (const file of await bundleFunctions(resolve(folder))) console.log(file);
-}
+});

@@ -1,5 +1,5 @@
-import { pathToFileURL } from "node:url";
 import { type Sql, withDatabase } from "../../postgres/database.ts";
+import { runCommand } from "../../processes/command.ts";
 import { messageOf } from "../../processes/start-error.ts";
 import type { Asked, Checked, Project } from "./checks.ts";
 import { readEnvFile } from "./env-file.ts";
@@ -63,7 +63,7 @@ async function lookAtPlans(target: Target): Promise<Finding[]> {
   return findings;
 }
 
-async function main([databaseUrl, api, publishableKey]: string[]): Promise<Finding[]> {
+async function findingsOf([databaseUrl, api, publishableKey]: string[]): Promise<Finding[]> {
   if (databaseUrl) {
     const { values: secrets } = await readEnvFile("feedback.env");
     if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
@@ -77,16 +77,9 @@ async function main([databaseUrl, api, publishableKey]: string[]): Promise<Findi
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await main(process.argv.slice(2)).then(
-    (findings) => {
-      for (const { step, what, ok, result } of findings)
-        console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
-      process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
-    },
-    (error: unknown) => {
-      console.error(messageOf(error));
-      process.exitCode = 1;
-    },
-  );
-}
+await runCommand(import.meta.url, async (words) => {
+  const findings = await findingsOf(words);
+  for (const { step, what, ok, result } of findings)
+    console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
+  return findings.every(({ ok }) => ok);
+});

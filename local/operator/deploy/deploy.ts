@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { messageOf, StartError } from "../../processes/start-error.ts";
+import { runCommand } from "../../processes/command.ts";
+import { StartError } from "../../processes/start-error.ts";
 import { type Finding, look } from "./check.ts";
 import { changeEnvFile } from "./env-file.ts";
 import { rotated } from "./settings.ts";
@@ -133,16 +133,7 @@ async function askTerminal(question: string, isSecret: boolean): Promise<string>
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const { environment, folder } = { environment: process.env, folder: process.cwd() };
+await runCommand(import.meta.url, (words) => {
   const ask = process.stdin.isTTY && process.stdout.isTTY ? askTerminal : undefined;
-  await deploy(process.argv.slice(2), { environment, folder, say: console.log, ask }).then(
-    (isComplete) => {
-      process.exitCode = isComplete ? 0 : 1;
-    },
-    (error: unknown) => {
-      console.error(messageOf(error));
-      process.exitCode = 1;
-    },
-  );
-}
+  return deploy(words, { environment: process.env, folder: process.cwd(), say: console.log, ask });
+});

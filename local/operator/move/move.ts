@@ -1,7 +1,7 @@
-import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { newestMigration } from "../../../shared/newest-migration.ts";
 import { connect, type Runner, type Sql, withDatabase } from "../../postgres/database.ts";
+import { runCommand } from "../../processes/command.ts";
 import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
 import { connection, migrations } from "../deploy/checks.ts";
 import { close, freeze, isClosed, reopen } from "./freeze.ts";
@@ -185,12 +185,11 @@ async function hasMoved(from: Place, to: Place, error: unknown): Promise<boolean
   }
 }
 
-function fail(sentence: string): void {
-  console.error(sentence);
-  process.exitCode = 1;
-}
-
 async function main(): Promise<void> {
+  // postgres.js reads types on each new connection; nobody can catch the error if the server ends meanwhile.
+  process.on("unhandledRejection", (error) => {
+    if (!/^(?:CONNECTION_|ECONN|EPIPE)/.test(codeOf(error) ?? "")) throw error;
+  });
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { from: { type: "string" }, rehearse: { type: "boolean" }, reopen: { type: "boolean" } },
@@ -198,7 +197,7 @@ async function main(): Promise<void> {
   const dataDir = process.env.DATA_DIR || ".data";
   // npm takes options without -- before them: a rehearsal would be a move.
   const isTaken = ["from", "rehearse", "reopen"].some((name) => `npm_config_${name}` in process.env);
-  if (isTaken || positionals.length !== (values.reopen || values.from ? 0 : 1)) return fail(usage);
+  if (isTaken || positionals.length !== (values.reopen || values.from ? 0 : 1)) throw new StartError(usage);
   const ending = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.abort());
   const source = values.from ? project(values.from) : await sourceFolder(dataDir);
@@ -211,10 +210,4 @@ async function main(): Promise<void> {
   await move(given).finally(() => target.close?.());
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  // postgres.js reads types on each new connection; nobody can catch the error if the server ends meanwhile.
-  process.on("unhandledRejection", (error) => {
-    if (!/^(?:CONNECTION_|ECONN|EPIPE)/.test(codeOf(error) ?? "")) throw error;
-  });
-  await main().catch((error: unknown) => fail(messageOf(error)));
-}
+await runCommand(import.meta.url, main);
