@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkAuth } from "../../local/operator/deploy/check.ts";
-import type { Project } from "../../local/operator/deploy/checks.ts";
+import { findingOf } from "../../local/operator/deploy/check.ts";
+import { authSettings, type Check, type Checked, signingKeys } from "../../local/operator/deploy/checks.ts";
 import { recordedAuth } from "./project.ts";
 
 // A stand-in for auth with answers of Supabase Auth 2.196, behind a gateway that requires an API key.
@@ -45,13 +45,13 @@ beforeEach(() => {
   pages = "";
 });
 
-const check = async (project: Partial<Project> = {}) => {
-  const given = { api: `${origin}/functions/v1/api`, publishableKey: "sb_publishable_x", ...project };
-  const findings = await checkAuth(given);
-  return Object.fromEntries(findings.map(({ step, what, ok, result }) => [`${step} ${what}`, { ok, result }]));
+const check = async (one: Check, project: Partial<Checked> = {}) => {
+  const given = { api: `${origin}/functions/v1/api`, publishableKey: "sb_publishable_x", secrets: {}, ...project };
+  const found = await findingOf(one, given as Checked);
+  return found && { ok: found.ok, result: found.result };
 };
-const settings = async (project?: Partial<Project>) => (await check(project))["9 auth settings"];
-const keys = async (project?: Partial<Project>) => (await check(project))["4 signing keys"];
+const settings = (project?: Partial<Checked>) => check(authSettings, project);
+const keys = (project?: Partial<Checked>) => check(signingKeys, project);
 const having = (change: object) => {
   answers[settingsOf] = { ...recordedAuth[settingsOf], ...change };
 };
@@ -59,10 +59,8 @@ const complete = { AUTH_ADDRESS_HEADER: "sb-forwarded-for", AUTH_API_KEY: "sb_se
 
 describe("the settings of auth", () => {
   test("without a problem; nothing is written", async () => {
-    expect(await check({ secrets: complete })).toEqual({
-      "4 signing keys": { ok: true, result: "ES256" },
-      "9 auth settings": { ok: true, result: "addresses are confirmed" },
-    });
+    expect(await keys({ secrets: complete })).toEqual({ ok: true, result: "ES256" });
+    expect(await settings({ secrets: complete })).toEqual({ ok: true, result: "addresses are confirmed" });
     expect(asked.map(({ method, url, body }) => `${method} ${url} ${body}`.trim()).sort()).toEqual([
       `GET ${keysOf}`,
       `GET ${settingsOf}`,

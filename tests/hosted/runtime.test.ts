@@ -9,7 +9,7 @@ import { messagesOf } from "../../functions/words/index.ts";
 import { denoProgram, type Functions } from "../../local/functions/process.ts";
 import { createApiKey } from "../../local/operator/api-keys.ts";
 import { bundleFunctions } from "../../local/operator/bundle.ts";
-import { checkDatabase, checkDeployment, type Finding } from "../../local/operator/deploy/check.ts";
+import { checkDeployment, type Finding, look } from "../../local/operator/deploy/check.ts";
 import type { Project as CheckedProject } from "../../local/operator/deploy/checks.ts";
 import { parseSecrets } from "../../local/operator/deploy/env-file.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
@@ -313,7 +313,7 @@ describe("the check of a deployment", () => {
       await sql`begin`;
       await sql`set local session_replication_role = replica`;
       await sql.unsafe(fault);
-      const said = failures(await checkDatabase(sql, target.databaseUrl));
+      const said = failures(await look({ sql, databaseUrl: target.databaseUrl, secrets: {} }));
       expect(said).toContainEqual(expect.stringMatching(found));
       await sql`rollback`;
     });

@@ -1,7 +1,7 @@
-import { type Sql, withDatabase } from "../../postgres/database.ts";
+import { withDatabase } from "../../postgres/database.ts";
 import { runCommand } from "../../processes/command.ts";
 import { messageOf } from "../../processes/start-error.ts";
-import type { Asked, Checked, Project } from "./checks.ts";
+import type { Check, Checked, Project } from "./checks.ts";
 import { readEnvFile } from "./env-file.ts";
 import { steps } from "./steps.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -17,35 +17,29 @@ export interface Finding {
 export const checkDeployment = (project: Project) =>
   withDatabase(project.databaseUrl, (sql) => look({ secrets: {}, ...project, sql }));
 
-/** Checks by SQL. */
-export const checkDatabase = (sql: Sql, databaseUrl: string, secrets: Record<string, string> = {}) =>
-  look({ sql, databaseUrl, secrets }, ["database"]);
-
-/** Checks against what auth publishes about itself. */
-export const checkAuth = (project: Omit<Project, "databaseUrl">) =>
-  look({ secrets: {}, ...project } as Checked, ["auth"]);
-
-/** Checks where the pages are. */
-export const checkSite = (secrets: Record<string, string>) => look({ secrets } as Checked, ["site"]);
-
 /** What the inspections of the steps find. */
-export async function look(project: Checked, asked?: Asked[]): Promise<Finding[]> {
+export async function look(project: Checked): Promise<Finding[]> {
   const findings: Finding[] = [];
   let isReachable = true;
-  for (const { step, inspect } of steps) {
-    for (const { what, asks, holds, applies } of inspect) {
-      if ((asked && !asked.includes(asks)) || applies?.(project) === false) continue;
+  for (const { step, inspect } of steps)
+    for (const check of inspect) {
       // Without the database no other check of it is possible.
-      if (asks === "database" && !isReachable) continue;
-      const found = await holds(project).then(
-        (result) => ({ ok: true, result }),
-        (error: unknown) => ({ ok: false, result: messageOf(error) }),
-      );
-      if (step === 1) isReachable = found.ok;
-      findings.push({ step, what, ...found });
+      if (check.isOfDatabase && !isReachable) continue;
+      const found = await findingOf(check, project);
+      if (step === 1) isReachable = found?.ok ?? false;
+      if (found) findings.push({ step, ...found });
     }
-  }
   return findings;
+}
+
+/** Undefined if there is nothing to check. */
+export async function findingOf({ what, holds }: Check, project: Checked): Promise<Omit<Finding, "step"> | undefined> {
+  try {
+    const result = await holds(project);
+    return result === undefined ? undefined : { what, ok: true, result };
+  } catch (error) {
+    return { what, ok: false, result: messageOf(error) };
+  }
 }
 
 /** What deploy would still do, or why it would stop, as findings. */

@@ -12,16 +12,12 @@ export interface Project {
   reach?: (url: string) => string;
 }
 
-/** What a check asks: the database, the functions' logins, the functions, auth, or feedback.env itself. */
-export type Asked = "database" | "logins" | "site" | "functions" | "auth mail" | "auth";
-
-/** Part of a step's inspection; changes nothing. `holds` returns the result, or throws the problem and its solution. */
+/** Part of a step's inspection; changes nothing. */
 export interface Check {
   what: string;
-  asks: Asked;
-  holds(project: Checked): Promise<string>;
-  /** Whether the project has what is checked. */
-  applies?(project: Checked): boolean;
+  isOfDatabase: boolean;
+  /** The result, or undefined if there is nothing to check. Throws the problem and its solution. */
+  holds(project: Checked): Promise<string | undefined>;
 }
 
 /** `sql` is a connection for checks that ask the database. */
@@ -31,14 +27,10 @@ const must = (holds: unknown, fallback: string) => {
   if (!holds) throw new Error(fallback);
 };
 
-const check = (asks: Asked, what: string, holds: Check["holds"], applies?: Check["applies"]): Check => ({
-  asks,
-  what,
-  holds,
-  ...(applies && { applies }),
-});
+const check = (what: string, holds: Check["holds"]): Check => ({ what, holds, isOfDatabase: false });
+const databaseCheck = (what: string, holds: Check["holds"]): Check => ({ what, holds, isOfDatabase: true });
 
-export const connection = check("database", "database", async ({ sql, databaseUrl }) => {
+export const connection = databaseCheck("database", async ({ sql, databaseUrl }) => {
   const [row] =
     await sql`select current_setting('server_version_num')::integer / 10000 as version, current_user as role,
         (select rolbypassrls and rolcreaterole from pg_roles where rolname = current_user) as is_owner`;
@@ -48,14 +40,14 @@ export const connection = check("database", "database", async ({ sql, databaseUr
   return `Postgres ${row?.version}, ${mode}`;
 });
 
-export const migrations = check("database", "migrations", async ({ sql }) => {
+export const migrations = databaseCheck("migrations", async ({ sql }) => {
   const [table] = await sql`select to_regclass('supabase_migrations.schema_migrations') as name`;
   const [row] = table?.name ? await sql`select max(version) as version from supabase_migrations.schema_migrations` : [];
   must(row?.version >= newestMigration, `${row?.version ?? "none"} applied, ${newestMigration} needed: npm run deploy`);
   return `${row?.version}`;
 });
 
-export const publication = check("database", "publication", async ({ sql }) => {
+export const publication = databaseCheck("publication", async ({ sql }) => {
   const rows =
     await sql`select tablename from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public'`;
   const published = new Set(rows.map((row) => row.tablename));
@@ -67,7 +59,7 @@ export const publication = check("database", "publication", async ({ sql }) => {
   return `${published.size} tables`;
 });
 
-export const policies = check("database", "policies", async ({ sql }) => {
+export const policies = databaseCheck("policies", async ({ sql }) => {
   const open =
     await sql`select relname from pg_class where relnamespace in ('public'::regnamespace, 'private'::regnamespace)
         and relkind in ('r', 'p') and not relrowsecurity and relnamespace = 'public'::regnamespace`;
@@ -80,14 +72,14 @@ export const policies = check("database", "policies", async ({ sql }) => {
   return "row-level security on every table, topics have a policy";
 });
 
-export const dataApi = check("database", "data API", async ({ sql }) => {
+export const dataApi = databaseCheck("data API", async ({ sql }) => {
   const [row] = await sql`select from pg_db_role_setting where setrole = 'authenticator'::regrole
     and 'pgrst.db_pre_request=private.before_request' = any (setconfig)`;
   must(row, "alter role authenticator set pgrst.db_pre_request = 'private.before_request', then notify pgrst");
   return "private.before_request runs before each request";
 });
 
-export const logins = check("database", "logins", async ({ sql, secrets }) => {
+export const logins = databaseCheck("logins", async ({ sql, secrets }) => {
   // Mail is optional.
   const logins = ["feedback_api", "feedback_webhooks", ...(secrets.MAIL_DATABASE_URL ? ["feedback_mail"] : [])];
   const rows =
@@ -106,7 +98,7 @@ export const logins = check("database", "logins", async ({ sql, secrets }) => {
   return `${logins.join(", ")} have passwords`;
 });
 
-export const connections = check("database", "connections", async ({ sql }) => {
+export const connections = databaseCheck("connections", async ({ sql }) => {
   const [row] =
     await sql`select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as max,
         (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used`;
@@ -117,7 +109,7 @@ export const connections = check("database", "connections", async ({ sql }) => {
   return `${row?.used} of ${row?.max} are in use`;
 });
 
-export const schedule = check("database", "schedule", async ({ sql }) => {
+export const schedule = databaseCheck("schedule", async ({ sql }) => {
   const [extension] = await sql`select extversion from pg_extension where extname = 'pg_cron'`;
   must(
     extension,
@@ -136,7 +128,7 @@ export const schedule = check("database", "schedule", async ({ sql }) => {
   return `pg_cron ${extension?.extversion}, ${jobs.find((job) => job.jobname === "feedback-schedule")?.schedule}`;
 });
 
-export const dispatcherCall = check("database", "dispatcher's call", async ({ sql, secrets }) => {
+export const dispatcherCall = databaseCheck("dispatcher's call", async ({ sql, secrets }) => {
   const created = await sql`select extname from pg_extension where extname in ('pg_net', 'supabase_vault')`;
   for (const name of ["pg_net", "supabase_vault"])
     must(
@@ -156,7 +148,7 @@ export const dispatcherCall = check("database", "dispatcher's call", async ({ sq
   return "pg_net is enabled, and Vault has the URL and the secret";
 });
 
-export const organization = check("database", "organization", async ({ sql }) => {
+export const organization = databaseCheck("organization", async ({ sql }) => {
   const [row] = await sql`select (select count(*)::integer from public.organizations) as organizations,
         (select count(*)::integer from public.memberships where role = 'owner') as owners,
         (select count(*)::integer from private.api_keys) as keys`;
@@ -167,49 +159,38 @@ export const organization = check("database", "organization", async ({ sql }) =>
 
 /** Signs in as the functions do: passwords, pooler and TLS. */
 export const signsIn = (variable: string) =>
-  check(
-    "logins",
-    variable,
-    async ({ secrets, reach = (url) => url }) => {
-      const url = reach(secrets[variable] ?? "");
-      const { hostname, port, searchParams } = new URL(url);
-      must(
-        searchParams.get("sslmode") !== "disable" || /^(127\.|localhost$)/.test(hostname),
-        "sslmode=disable sends the password in plain text: use verify-full",
-      );
-      const [row] = await withDatabase(url, (sql) => sql`select session_user::text as role`);
-      must(
-        String(row?.role).startsWith("feedback_"),
-        `the URL has role ${row?.role}: use feedback_api, feedback_webhooks and feedback_mail`,
-      );
-      return `${row?.role} signs in at ${hostname}:${port || 5432}`;
-    },
-    ({ secrets }) => Boolean(secrets[variable]),
-  );
+  check(variable, async ({ secrets, reach = (url) => url }) => {
+    const given = secrets[variable];
+    if (!given) return undefined;
+    const url = reach(given);
+    const { hostname, port, searchParams } = new URL(url);
+    must(
+      searchParams.get("sslmode") !== "disable" || /^(127\.|localhost$)/.test(hostname),
+      "sslmode=disable sends the password in plain text: use verify-full",
+    );
+    const [row] = await withDatabase(url, (sql) => sql`select session_user::text as role`);
+    must(
+      String(row?.role).startsWith("feedback_"),
+      `the URL has role ${row?.role}: use feedback_api, feedback_webhooks and feedback_mail`,
+    );
+    return `${row?.role} signs in at ${hostname}:${port || 5432}`;
+  });
 
-export const site = check(
-  "site",
-  "SITE_URL",
-  async ({ secrets: { SITE_URL = "" } }) => {
-    const origin = siteOrigin(SITE_URL);
-    must(origin, `SITE_URL is ${JSON.stringify(SITE_URL)}: set it to ${siteUrlAdvice}`);
-    return `pages at ${origin}`;
-  },
-  ({ secrets }) => Boolean(secrets.SITE_URL),
-);
+export const site = check("SITE_URL", async ({ secrets: { SITE_URL } }) => {
+  if (!SITE_URL) return undefined;
+  const origin = siteOrigin(SITE_URL);
+  must(origin, `SITE_URL is ${JSON.stringify(SITE_URL)}: set it to ${siteUrlAdvice}`);
+  return `pages at ${origin}`;
+});
 
 /** Requirements of auth-mail if the Send Email hook is used. */
-export const authMail = check(
-  "auth mail",
-  "auth mail",
-  async ({ secrets: { AUTH_MAIL_SECRET = "", MAIL_URL, MAIL_FROM } }) => {
-    const isSecret = AUTH_MAIL_SECRET.split("|").every((one) => /^(v1,)?whsec_[A-Za-z0-9+/]+={0,2}$/.test(one));
-    must(isSecret, "AUTH_MAIL_SECRET is not the hook's secret, v1,whsec_…: copy it from Auth Hooks");
-    must(MAIL_URL && MAIL_FROM, "auth-mail needs MAIL_URL and MAIL_FROM too");
-    return `by ${new URL(MAIL_URL ?? "").host}`;
-  },
-  ({ secrets }) => Boolean(secrets.AUTH_MAIL_SECRET),
-);
+export const authMail = check("auth mail", async ({ secrets: { AUTH_MAIL_SECRET, MAIL_URL, MAIL_FROM } }) => {
+  if (!AUTH_MAIL_SECRET) return undefined;
+  const isSecret = AUTH_MAIL_SECRET.split("|").every((one) => /^(v1,)?whsec_[A-Za-z0-9+/]+={0,2}$/.test(one));
+  must(isSecret, "AUTH_MAIL_SECRET is not the hook's secret, v1,whsec_…: copy it from Auth Hooks");
+  must(MAIL_URL && MAIL_FROM, "auth-mail needs MAIL_URL and MAIL_FROM too");
+  return `by ${new URL(MAIL_URL ?? "").host}`;
+});
 
 const inTime = (url: string | URL, init?: RequestInit) => fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
 
@@ -221,24 +202,18 @@ async function get(url: string): Promise<{ status: number; body: Record<string, 
   return { status: response.status, body: JSON.parse(text) };
 }
 
-const hasApi = ({ api }: Project) => api !== undefined;
+export const variables = check("secrets", async ({ api }) => {
+  if (!api) return undefined;
+  const { unset_variables: unset } = (await get(`${api}/ready`)).body;
+  must(Array.isArray(unset), "the functions are older than this check: deploy them");
+  must(
+    (unset as string[]).length === 0,
+    `the functions lack ${(unset as string[]).join(", ")}: npx supabase secrets set`,
+  );
+  return "the functions have all variables";
+});
 
-export const variables = check(
-  "functions",
-  "secrets",
-  async ({ api }) => {
-    const { unset_variables: unset } = (await get(`${api}/ready`)).body;
-    must(Array.isArray(unset), "the functions are older than this check: deploy them");
-    must(
-      (unset as string[]).length === 0,
-      `the functions lack ${(unset as string[]).join(", ")}: npx supabase secrets set`,
-    );
-    return "the functions have all variables";
-  },
-  hasApi,
-);
-
-export const functions = check("functions", "functions", async ({ api }) => {
+export const functions = check("functions", async ({ api }) => {
   must(api, "not checked: pass the API's URL too");
   must((await get(`${api}/health`)).status === 200, "api does not respond: see its log");
   const dispatcher = api?.replace(/\/api\/?$/, "/webhook-dispatch");
@@ -246,16 +221,12 @@ export const functions = check("functions", "functions", async ({ api }) => {
   return "api and webhook-dispatch respond";
 });
 
-export const ready = check(
-  "functions",
-  "ready",
-  async ({ api }) => {
-    const { status, body } = await get(`${api}/ready`);
-    must(status === 200, `database ${body.database}, migrations ${body.migrations}: see the log of api`);
-    return "database and migrations";
-  },
-  hasApi,
-);
+export const ready = check("ready", async ({ api }) => {
+  if (!api) return undefined;
+  const { status, body } = await get(`${api}/ready`);
+  must(status === 200, `database ${body.database}, migrations ${body.migrations}: see the log of api`);
+  return "database and migrations";
+});
 
 const originOf = ({ api = "", secrets }: Checked) => secrets.SUPABASE_URL ?? new URL(api).origin;
 
@@ -273,69 +244,59 @@ async function askAuth(project: Checked, path: string, apikey = "", body?: strin
 const isKnown = ({ secrets }: Checked) => Object.keys(secrets).length > 0;
 
 /** The keys that auth publishes. */
-export const signingKeys = check(
-  "auth",
-  "signing keys",
-  async (project) => {
-    const { JWT_SECRET } = project.secrets;
-    const published: { alg?: string }[] = (await askAuth(project, "/.well-known/jwks.json")).keys;
-    if (published.length > 0) {
-      const hint = JWT_SECRET
-        ? "; JWT_SECRET is needed only until the last token of the shared secret has expired"
-        : "";
-      return published.map(({ alg }) => alg ?? "a key").join(", ") + hint;
-    }
-    must(
-      JWT_SECRET || !isKnown(project),
-      "auth signs with the shared secret (its JWKS is empty), and JWT_SECRET is not set: no session is valid",
-    );
-    return "the shared secret, JWT_SECRET";
-  },
-  hasApi,
-);
+export const signingKeys = check("signing keys", async (project) => {
+  if (!project.api) return undefined;
+  const { JWT_SECRET } = project.secrets;
+  const published: { alg?: string }[] = (await askAuth(project, "/.well-known/jwks.json")).keys;
+  if (published.length > 0) {
+    const hint = JWT_SECRET ? "; JWT_SECRET is needed only until the last token of the shared secret has expired" : "";
+    return published.map(({ alg }) => alg ?? "a key").join(", ") + hint;
+  }
+  must(
+    JWT_SECRET || !isKnown(project),
+    "auth signs with the shared secret (its JWKS is empty), and JWT_SECRET is not set: no session is valid",
+  );
+  return "the shared secret, JWT_SECRET";
+});
 
 /** The settings that auth publishes, and the variables of the functions that must match them. */
-export const authSettings = check(
-  "auth",
-  "auth settings",
-  async (project) => {
-    const { publishableKey, secrets } = project;
-    const { SIGN_IN_PROVIDERS = "", CAPTCHA_PROVIDER, CAPTCHA_SITE_KEY } = secrets;
-    const { AUTH_API_KEY, AUTH_ADDRESS_HEADER } = secrets;
-    const key = publishableKey ?? keyIn(secrets) ?? (await keyOfPages(secrets.SITE_URL ?? originOf(project)));
-    must(key, "not checked: pass the publishable key too, after the API's URL");
-    const { mailer_autoconfirm, disable_signup, external } = await askAuth(project, "/settings", key);
-    must(
-      mailer_autoconfirm === false,
-      "auth confirms every address unseen (mailer_autoconfirm), so whoever has the link of an invite may accept it: turn on Confirm email",
-    );
-    const off = SIGN_IN_PROVIDERS.split(",").filter((name) => name && !external[name]);
-    must(off.length === 0, `SIGN_IN_PROVIDERS names ${off.join(", ")}, off in auth: enable or remove it`);
-    // Without an address auth looks nobody up; it checks the CAPTCHA before.
-    const { error_code } = await askAuth(project, "/token?grant_type=password", key, "{}");
-    const hasCaptcha = error_code === "captcha_failed";
-    must(
-      !hasCaptcha || !isKnown(project) || (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY) || AUTH_API_KEY,
-      "auth asks for a CAPTCHA that the pages do not show, so nobody signs in: set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY",
-    );
-    const told = [
-      "addresses are confirmed",
-      disable_signup && "sign-ups are off",
-      !external.email && "email is off: the pages sign in by providers only",
-      hasCaptcha &&
-        (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY
-          ? "CAPTCHA is on, and the pages show it"
-          : AUTH_API_KEY
-            ? "CAPTCHA is on, but auth skips it for the pages, which have AUTH_API_KEY"
-            : "CAPTCHA is on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),
-      isKnown(project) &&
-        !(AUTH_ADDRESS_HEADER && AUTH_API_KEY) &&
-        "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
-    ];
-    return told.filter(Boolean).join("; ");
-  },
-  hasApi,
-);
+export const authSettings = check("auth settings", async (project) => {
+  if (!project.api) return undefined;
+  const { publishableKey, secrets } = project;
+  const { SIGN_IN_PROVIDERS = "", CAPTCHA_PROVIDER, CAPTCHA_SITE_KEY } = secrets;
+  const { AUTH_API_KEY, AUTH_ADDRESS_HEADER } = secrets;
+  const key = publishableKey ?? keyIn(secrets) ?? (await keyOfPages(secrets.SITE_URL ?? originOf(project)));
+  must(key, "not checked: pass the publishable key too, after the API's URL");
+  const { mailer_autoconfirm, disable_signup, external } = await askAuth(project, "/settings", key);
+  must(
+    mailer_autoconfirm === false,
+    "auth confirms every address unseen (mailer_autoconfirm), so whoever has the link of an invite may accept it: turn on Confirm email",
+  );
+  const off = SIGN_IN_PROVIDERS.split(",").filter((name) => name && !external[name]);
+  must(off.length === 0, `SIGN_IN_PROVIDERS names ${off.join(", ")}, off in auth: enable or remove it`);
+  // Without an address auth looks nobody up; it checks the CAPTCHA before.
+  const { error_code } = await askAuth(project, "/token?grant_type=password", key, "{}");
+  const hasCaptcha = error_code === "captcha_failed";
+  must(
+    !hasCaptcha || !isKnown(project) || (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY) || AUTH_API_KEY,
+    "auth asks for a CAPTCHA that the pages do not show, so nobody signs in: set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY",
+  );
+  const told = [
+    "addresses are confirmed",
+    disable_signup && "sign-ups are off",
+    !external.email && "email is off: the pages sign in by providers only",
+    hasCaptcha &&
+      (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY
+        ? "CAPTCHA is on, and the pages show it"
+        : AUTH_API_KEY
+          ? "CAPTCHA is on, but auth skips it for the pages, which have AUTH_API_KEY"
+          : "CAPTCHA is on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),
+    isKnown(project) &&
+      !(AUTH_ADDRESS_HEADER && AUTH_API_KEY) &&
+      "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
+  ];
+  return told.filter(Boolean).join("; ");
+});
 
 function keyIn({ SUPABASE_PUBLISHABLE_KEYS: keys, SUPABASE_ANON_KEY }: Record<string, string>) {
   return keys ? (Object.values(JSON.parse(keys))[0] as string) : SUPABASE_ANON_KEY;
