@@ -40,17 +40,16 @@ const problem = async (run: () => unknown) => {
 describe("the client of the Management API", () => {
   test("sends only what the description has, and reads what it answers", async () => {
     expect((await management.project()).database.host).toBe(`db.${api.ref}.supabase.co`);
-    expect((await management.health()).map(({ name }) => name)).toContain("auth");
     expect((await management.apiKeys()).map(({ api_key }) => api_key)).toEqual(
       api.state.apiKeys.map(({ api_key }) => api_key),
     );
-    expect((await management.pooler())[0]).toMatchObject({ db_user: `postgres.${api.ref}`, pool_mode: "transaction" });
+    expect((await management.pooler())[0]).toMatchObject({ db_user: `postgres.${api.ref}` });
     expect(await management.functions()).toEqual([]);
     await management.secrets.set({ FIRST: "one", SECOND: "two" });
-    await management.secrets.delete(["FIRST"]);
-    expect((await management.secrets.list()).map(({ name }) => name)).toEqual(["SECOND"]);
-    const settings = { ...(await management.authConfig.get()), site_url: "https://feedback.example" };
-    expect((await management.authConfig.patch(settings)).site_url).toBe("https://feedback.example");
+    expect((await management.secrets.list()).map(({ name }) => name)).toEqual(["FIRST", "SECOND"]);
+    expect((await management.authConfig.patch({ site_url: "https://feedback.example" })).site_url).toBe(
+      "https://feedback.example",
+    );
     expect(api.violations).toEqual([]);
   });
 
@@ -60,8 +59,8 @@ describe("the client of the Management API", () => {
     const { hook_send_email_secrets } = await management.authConfig.patch({ hook_send_email_secrets: "v1,whsec_x" });
     expect(isDigestOf(first?.value ?? "", "a value", api.ref)).toBe(true);
     expect(isDigestOf(first?.value ?? "", "another", api.ref)).toBe(false);
-    expect(isDigestOf(hook_send_email_secrets ?? "", "v1,whsec_x", api.ref)).toBe(true);
-    expect(isDigestOf(hook_send_email_secrets ?? "", "v1,whsec_y", api.ref)).toBe(false);
+    expect(isDigestOf(String(hook_send_email_secrets), "v1,whsec_x", api.ref)).toBe(true);
+    expect(isDigestOf(String(hook_send_email_secrets), "v1,whsec_y", api.ref)).toBe(false);
   });
 
   test.each<[string, () => Fault | undefined, RegExp]>([
@@ -134,10 +133,10 @@ describe("the client of the Management API", () => {
     api.fault = () => ({ status: 500 });
     await problem(() => management.project());
     api.fault = () => ({ status: 400 });
-    await problem(() => management.health());
+    await problem(() => management.pooler());
     expect(api.calls.map(({ operation }) => operation)).toEqual([
       ...Array<string>(4).fill("v1GetProject"),
-      "v1GetServicesHealth",
+      "v1GetPoolerConfig",
     ]);
   });
 

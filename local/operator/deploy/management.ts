@@ -10,58 +10,24 @@ const longestPauseSeconds = 60;
 const tokens = "https://supabase.com/dashboard/account/tokens";
 
 const text = z.string();
-const isOn = z.boolean().nullable();
-/** The settings of auth that a deployment reads or changes. A secret is read as a digest. */
-const authConfig = z.object({
-  site_url: text.nullable(),
-  uri_allow_list: text.nullable(),
-  external_email_enabled: isOn,
-  mailer_autoconfirm: isOn,
-  mailer_secure_email_change_enabled: isOn,
-  security_update_password_require_reauthentication: isOn,
-  hook_send_email_enabled: isOn,
-  hook_send_email_uri: text.nullable(),
-  hook_send_email_secrets: text.nullable(),
-  mailer_notifications_password_changed_enabled: isOn,
-  mailer_notifications_email_changed_enabled: isOn,
-  mailer_notifications_phone_changed_enabled: isOn,
-  mailer_notifications_identity_linked_enabled: isOn,
-  mailer_notifications_identity_unlinked_enabled: isOn,
-  mailer_notifications_mfa_factor_enrolled_enabled: isOn,
-  mailer_notifications_mfa_factor_unenrolled_enabled: isOn,
-});
-export type AuthConfig = z.infer<typeof authConfig>;
-
 const answers = {
-  project: z.object({ name: text, region: text, status: text, database: z.object({ host: text, version: text }) }),
-  health: z.array(z.object({ name: text, status: text, error: text.optional() })),
+  project: z.object({ status: text, database: z.object({ host: text }) }),
   apiKeys: z.array(z.object({ name: text, type: text.nullish(), api_key: text.nullish() })),
-  pooler: z.array(
-    z.object({
-      database_type: text,
-      db_user: text,
-      db_host: text,
-      db_port: z.number(),
-      db_name: text,
-      pool_mode: text,
-    }),
-  ),
+  pooler: z.array(z.object({ database_type: text, db_user: text, db_host: text })),
   secrets: z.array(z.object({ name: text, value: text })),
-  functions: z.array(z.object({ slug: text, status: text, version: z.number(), verify_jwt: z.boolean().optional() })),
+  functions: z.array(z.object({ slug: text, version: z.number() })),
+  authConfig: z.looseObject({ uri_allow_list: text.nullable() }),
 };
 
-/** The path after the project's, what it is for, and the permission that a scoped access token needs. */
-type Resource = readonly [path: string, noun: string, permission: string];
+/** The path after the project's, what it is for, and the permissions that a scoped access token needs to read and to change it. */
+type Resource = readonly [path: string, noun: string, reads: string, changes?: string];
 const resources = {
   project: ["", "the project", "project_admin_read"],
-  health: ["/health?services=auth,db,rest,realtime,storage,pooler", "the state of its services", "project_admin_read"],
   apiKeys: ["/api-keys?reveal=true", "the API keys", "api_gateway_keys_read and api_gateway_keys_secret_read"],
   pooler: ["/config/database/pooler", "the pooler's address", "database_pooling_config_read"],
   functions: ["/functions", "the functions", "edge_functions_read"],
-  secrets: ["/secrets", "the secrets of the functions", "edge_functions_secrets_read"],
-  changedSecrets: ["/secrets", "the secrets of the functions", "edge_functions_secrets_write"],
-  authConfig: ["/config/auth", "the settings of auth", "auth_config_read"],
-  changedAuthConfig: ["/config/auth", "the settings of auth", "auth_config_write and project_admin_write"],
+  secrets: ["/secrets", "the secrets of the functions", "edge_functions_secrets_read", "edge_functions_secrets_write"],
+  authConfig: ["/config/auth", "the settings of auth", "auth_config_read", "auth_config_write and project_admin_write"],
 } satisfies Record<string, Resource>;
 
 export type Management = ReturnType<typeof managementOf>;
@@ -83,8 +49,8 @@ export function managementOf(
   const base = `${apiOrigin(url)}/v1/projects/${ref}`;
 
   async function call<T>(
-    method: "GET" | "POST" | "PATCH" | "DELETE",
-    [path, noun, permission]: Resource,
+    method: "GET" | "POST" | "PATCH",
+    [path, noun, reads, changes = reads]: Resource,
     answer: z.ZodType<T>,
     body?: object,
   ): Promise<T> {
@@ -117,7 +83,7 @@ export function managementOf(
                 response.status,
                 withoutSecrets(messageIn(content), [token, ...stringsOf(body)]),
                 ref,
-                permission,
+                method === "GET" ? reads : changes,
               ),
         );
       const asked = response instanceof Error ? 0 : Number(response.headers.get("Retry-After"));
@@ -132,7 +98,6 @@ export function managementOf(
       if (!project.status.startsWith("ACTIVE_")) throw new StartError(notReady(ref, project.status));
       return project;
     },
-    health: () => call("GET", resources.health, answers.health),
     /** Of type publishable, secret or legacy, with their values. */
     apiKeys: () => call("GET", resources.apiKeys, answers.apiKeys),
     pooler: () => call("GET", resources.pooler, answers.pooler),
@@ -142,13 +107,14 @@ export function managementOf(
       list: () => call("GET", resources.secrets, answers.secrets),
       set(values: Record<string, string>) {
         const body = Object.entries(values).map(([name, value]) => ({ name, value }));
-        return call("POST", resources.changedSecrets, z.unknown(), body);
+        return call("POST", resources.secrets, z.unknown(), body);
       },
-      delete: (names: string[]) => call("DELETE", resources.changedSecrets, z.unknown(), names),
     },
     authConfig: {
-      get: () => call("GET", resources.authConfig, authConfig),
-      patch: (fields: Partial<AuthConfig>) => call("PATCH", resources.changedAuthConfig, authConfig, fields),
+      /** A secret is a digest: isDigestOf. */
+      get: () => call("GET", resources.authConfig, answers.authConfig),
+      patch: (fields: Record<string, string | boolean>) =>
+        call("PATCH", resources.authConfig, answers.authConfig, fields),
     },
   };
 }

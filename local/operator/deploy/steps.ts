@@ -11,7 +11,7 @@ import { makeOrganization } from "../organizations.ts";
 import * as checks from "./checks.ts";
 import { changeEnvFile, digestOf, logins } from "./env-file.ts";
 import { buildFunctions, deployFunctions } from "./functions.ts";
-import { type AuthConfig, isDigestOf } from "./management.ts";
+import { isDigestOf } from "./management.ts";
 import { pushMigrations } from "./push-migrations.ts";
 import { generated, settingsToChange } from "./settings.ts";
 import type { Target } from "./target.ts";
@@ -308,7 +308,7 @@ async function planAuth(target: Target): Promise<Planned[]> {
       hook_send_email_secrets: AUTH_MAIL_SECRET,
     });
   const has = (name: string, value: string | boolean) => {
-    const shown = current[name as keyof AuthConfig];
+    const shown = current[name];
     return shown === value || (typeof shown === "string" && isDigestOf(shown, `${value}`, ref));
   };
   const changes = Object.entries(wanted).filter(([name, value]) => !has(name, value));
