@@ -8,7 +8,7 @@ import { parse } from "node-html-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
-import { proxyPlatforms, writeProxy } from "../../local/operator/deploy/write-proxy.ts";
+import { proxyOf, proxyPlatforms, writeFiles } from "../../local/operator/deploy/write-proxy.ts";
 import { send } from "../http.ts";
 import { startOwnStack } from "../own-stack.ts";
 import { raw } from "../raw.ts";
@@ -51,9 +51,15 @@ describe.each(proxyPlatforms)("the pages' proxy for %s", (platform) => {
   let folder: string;
   let proxy: Running;
 
+  const write = async () => {
+    const { files, commands } = await proxyOf({ platform, siteUrl, functionsUrl: gateway.functionsUrl, secret });
+    await writeFiles(files, folder);
+    return commands;
+  };
+
   beforeAll(async () => {
     folder = await makeTemporaryFolder("proxy");
-    await writeProxy({ platform, siteUrl, functionsUrl: gateway.functionsUrl, secret }, folder);
+    await write();
     proxy = await starts[platform](folder, secret);
   });
 
@@ -333,7 +339,7 @@ describe.each(proxyPlatforms)("the pages' proxy for %s", (platform) => {
   });
 
   test("the configuration is written twice alike, and only its owner reads the secret", async () => {
-    const commands = await writeProxy({ platform, siteUrl, functionsUrl: gateway.functionsUrl, secret }, folder);
+    const commands = await write();
     expect((await stat(join(folder, "secret.env"))).mode & 0o777).toBe(0o600);
     expect(commands.join("\n")).not.toContain(secret);
     for (const name of ["wrangler.json", "vercel.json", "middleware.js", "netlify.toml", "proxy.js"])

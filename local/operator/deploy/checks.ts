@@ -23,9 +23,9 @@ export interface Check {
 /** `sql` is a connection for checks that ask the database. */
 export type Checked = Project & { sql: Sql; secrets: Record<string, string> };
 
-const must = (holds: unknown, fallback: string) => {
-  if (!holds) throw new Error(fallback);
-};
+function must(holds: unknown, problem: string): asserts holds {
+  if (!holds) throw new Error(problem);
+}
 
 const check = (what: string, holds: Check["holds"]): Check => ({ what, holds, isOfDatabase: false });
 const databaseCheck = (what: string, holds: Check["holds"]): Check => ({ what, holds, isOfDatabase: true });
@@ -40,11 +40,22 @@ export const connection = databaseCheck("database", async ({ sql, databaseUrl })
   return `Postgres ${row?.version}, ${mode}`;
 });
 
+export async function hasTable(sql: Sql, name: string): Promise<boolean> {
+  const [row] = await sql`select to_regclass(${name}) is not null as has`;
+  return row?.has;
+}
+
+/** Versions, in their order. */
+export async function appliedMigrations(sql: Sql): Promise<string[]> {
+  if (!(await hasTable(sql, "supabase_migrations.schema_migrations"))) return [];
+  const rows = await sql`select version from supabase_migrations.schema_migrations order by 1`;
+  return rows.map(({ version }) => version);
+}
+
 export const migrations = databaseCheck("migrations", async ({ sql }) => {
-  const [table] = await sql`select to_regclass('supabase_migrations.schema_migrations') as name`;
-  const [row] = table?.name ? await sql`select max(version) as version from supabase_migrations.schema_migrations` : [];
-  must(row?.version >= newestMigration, `${row?.version ?? "none"} applied, ${newestMigration} needed: npm run deploy`);
-  return `${row?.version}`;
+  const newest = (await appliedMigrations(sql)).at(-1) ?? "";
+  must(newest >= newestMigration, `${newest || "none"} applied, ${newestMigration} needed: npm run deploy`);
+  return newest;
 });
 
 export const publication = databaseCheck("publication", async ({ sql }) => {
@@ -206,17 +217,14 @@ export const variables = check("secrets", async ({ api }) => {
   if (!api) return undefined;
   const { unset_variables: unset } = (await get(`${api}/ready`)).body;
   must(Array.isArray(unset), "the functions are older than this check: deploy them");
-  must(
-    (unset as string[]).length === 0,
-    `the functions lack ${(unset as string[]).join(", ")}: npx supabase secrets set`,
-  );
+  must(unset.length === 0, `the functions lack ${unset.join(", ")}: npx supabase secrets set`);
   return "the functions have all variables";
 });
 
 export const functions = check("functions", async ({ api }) => {
   must(api, "not checked: pass the API's URL too");
   must((await get(`${api}/health`)).status === 200, "api does not respond: see its log");
-  const dispatcher = api?.replace(/\/api\/?$/, "/webhook-dispatch");
+  const dispatcher = api.replace(/\/api\/?$/, "/webhook-dispatch");
   must((await get(`${dispatcher}/health`)).status === 200, "webhook-dispatch does not respond: see its log");
   return "api and webhook-dispatch respond";
 });

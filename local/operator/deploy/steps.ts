@@ -1,6 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { withTemporaryFolder } from "../../folders/temporary-folder.ts";
 import { withDatabase } from "../../postgres/database.ts";
 import { defaultMigrations, root } from "../../postgres/database-server.ts";
@@ -15,12 +16,12 @@ import { isDigestOf } from "./management.ts";
 import { pushMigrations } from "./push-migrations.ts";
 import { generated, settingsToChange } from "./settings.ts";
 import type { Target } from "./target.ts";
-import { proxyPlatforms, writeProxy } from "./write-proxy.ts";
+import { proxyOf, proxyPlatforms, writeFiles } from "./write-proxy.ts";
 
 /** What a step would change, or a person must do, which has no `apply`. Applied again, a change does no harm. */
 export interface Planned {
   says: string;
-  apply?(): Promise<void>;
+  apply?(): Promise<unknown>;
 }
 
 /** A step of a deployment: deploy:check inspects, deploy plans, applies and inspects. Without a plan a step is a result of others. */
@@ -60,7 +61,7 @@ export const steps: Step[] = [
 async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promise<Planned[]> {
   const names = (await readdir(defaultMigrations)).sort();
   const files = names.flatMap((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1] ?? []);
-  const applied = await appliedVersions(sql);
+  const applied = await checks.appliedMigrations(sql);
   const unknown = applied.filter((version) => !files.includes(version));
   const foreign = unknown.filter((version) => version < (files.at(-1) ?? ""));
   if (foreign.length > 0)
@@ -75,25 +76,17 @@ async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promi
   return [{ says: `database: apply ${pending.length} migrations, up to ${pending.at(-1)}`, apply }];
 }
 
-async function appliedVersions(sql: Target["sql"]): Promise<string[]> {
-  const [table] = await sql`select to_regclass('supabase_migrations.schema_migrations') as name`;
-  if (!table?.name) return [];
-  return (await sql`select version from supabase_migrations.schema_migrations order by 1`).map(
-    ({ version }) => version,
-  );
-}
-
 async function planDataApi(target: Target): Promise<Planned[]> {
   const { sql } = target;
-  const isSet = await checks.dataApi.holds(target).then(
-    () => true,
-    () => false,
-  );
   const apply = async () => {
     await sql`alter role authenticator set pgrst.db_pre_request = 'private.before_request'`;
     await sql`notify pgrst, 'reload config'`;
   };
-  return isSet ? [] : [{ says: "data API: call private.before_request before each request", apply }];
+  const planned = [{ says: "data API: call private.before_request before each request", apply }];
+  return checks.dataApi.holds(target).then(
+    () => [],
+    () => planned,
+  );
 }
 
 async function planFile(target: Target): Promise<Planned[]> {
@@ -242,10 +235,11 @@ async function digestOfSources(): Promise<string> {
 const textOf = (path: string) => readFile(path, "utf8").catch(() => undefined);
 
 async function planSchedule({ sql }: Target): Promise<Planned[]> {
-  const [cron] = await sql`select to_regclass('cron.job') is not null as is_created from pg_available_extensions
-    where name = 'pg_cron'`;
-  if (!cron) return [{ says: "schedule: pg_cron is not available; call private.run_schedule() every 10 seconds" }];
-  const jobs = cron.is_created ? await sql`select from cron.job where jobname like 'feedback-%'` : [];
+  if ((await sql`select from pg_available_extensions where name = 'pg_cron'`).length === 0)
+    return [{ says: "schedule: pg_cron is not available; call private.run_schedule() every 10 seconds" }];
+  const jobs = (await checks.hasTable(sql, "cron.job"))
+    ? await sql`select from cron.job where jobname like 'feedback-%'`
+    : [];
   const apply = async () => {
     const [, block = ""] = /^(do \$\$.*?^\$\$;)/ms.exec(await readFile(upkeep, "utf8")) ?? [];
     await sql.unsafe(block);
@@ -260,8 +254,8 @@ async function planVault({ sql, url, secrets }: Target): Promise<Planned[]> {
     webhook_dispatch_url: `${url}/functions/v1/webhook-dispatch`,
     webhook_dispatch_secret: secrets.WEBHOOK_DISPATCH_SECRET ?? "",
   });
-  const [vault] = await sql`select to_regclass('vault.decrypted_secrets') is not null as is_created`;
-  const stored = vault?.is_created ? await sql`select name, decrypted_secret from vault.decrypted_secrets` : [];
+  const isCreated = await checks.hasTable(sql, "vault.decrypted_secrets");
+  const stored = isCreated ? await sql`select name, decrypted_secret from vault.decrypted_secrets` : [];
   const names = Object.entries(wanted()).flatMap(([name, value]) =>
     stored.some((row) => row.name === name && row.decrypted_secret === value) ? [] : [name],
   );
@@ -273,9 +267,7 @@ async function planVault({ sql, url, secrets }: Target): Promise<Planned[]> {
         await transaction`select vault.create_secret(${value}, ${name})`;
       }
     });
-  return names.length > 0
-    ? [{ says: `Vault: store ${names.join(", ")}`, apply: async () => void (await apply()) }]
-    : [];
+  return names.length > 0 ? [{ says: `Vault: store ${names.join(", ")}`, apply }] : [];
 }
 
 const notices = [
@@ -314,7 +306,7 @@ async function planAuth(target: Target): Promise<Planned[]> {
   const changes = Object.entries(wanted).filter(([name, value]) => !has(name, value));
   const names = changes.map(([name]) => name);
   const planned: Planned[] = [];
-  const apply = async () => void (await management.authConfig.patch(Object.fromEntries(changes)));
+  const apply = () => management.authConfig.patch(Object.fromEntries(changes));
   if (names.length > 0) planned.push({ says: `auth: set ${names.join(", ")}`, apply });
   if (!(await optional("MAIL_URL")))
     planned.push({ says: "auth: set SMTP in the dashboard (Authentication, Emails), or MAIL_URL and MAIL_FROM" });
@@ -323,8 +315,8 @@ async function planAuth(target: Target): Promise<Planned[]> {
 
 async function planOrganization(target: Target): Promise<Planned[]> {
   const { sql, url, surroundings, secrets } = target;
-  const [table] = await sql`select to_regclass('public.organizations') is not null as is_created`;
-  if (table?.is_created && (await sql`select from public.organizations limit 1`).length > 0) return [];
+  const isCreated = await checks.hasTable(sql, "public.organizations");
+  if (isCreated && (await sql`select from public.organizations limit 1`).length > 0) return [];
   const ownerEmail = await target.optional("OWNER_EMAIL");
   if (!ownerEmail)
     return [{ says: "organization: name the owner of the first one as OWNER_EMAIL, or move one here (docs/move.md)" }];
@@ -359,24 +351,12 @@ async function planProxy(target: Target): Promise<Planned[]> {
   const platform = proxyPlatforms.find((name) => name === named);
   if (!platform) throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(named)}: use ${proxyPlatforms.join(", ")}`);
   const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET };
-  const write = (folder: string) => writeProxy(settings, folder);
+  const { files, commands } = await proxyOf(settings);
   const folder = join(surroundings.folder, "proxy", platform);
-  const [isWritten, commands] = await withTemporaryFolder(async (made) => {
-    const commands = await write(made);
-    return [await isIn(folder, made), commands] as const;
-  });
-  if (isWritten) return [];
+  const present = await Promise.all(Object.keys(files).map((name) => textOf(join(folder, name))));
+  if (isDeepStrictEqual(present, Object.values(files))) return [];
   return [
-    { says: `pages: write proxy/${platform}`, apply: async () => void (await write(folder)) },
+    { says: `pages: write proxy/${platform}`, apply: () => writeFiles(files, folder) },
     { says: `pages: in proxy/${platform}, run ${commands.join("; ")}` },
   ];
-}
-
-/** Whether a folder has the files of another. */
-async function isIn(folder: string, made: string): Promise<boolean> {
-  for (const name of await readdir(made, { recursive: true })) {
-    const text = await textOf(join(made, name));
-    if (text !== undefined && text !== (await textOf(join(folder, name)))) return false;
-  }
-  return true;
 }

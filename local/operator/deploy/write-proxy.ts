@@ -1,6 +1,5 @@
-import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 export const proxyPlatforms = ["cloudflare", "vercel", "netlify"] as const;
 
@@ -76,17 +75,21 @@ export default function pages(request, context) {
   },
 };
 
-/** Writes the pages' proxy into a folder, and returns the commands to run there. Writes the same a second time. */
-export async function writeProxy(settings: ProxySettings, folder: string): Promise<string[]> {
+/** The pages' proxy: its files by their path in a folder of its own, and the commands to run there. */
+export async function proxyOf(settings: ProxySettings): Promise<{ files: Files; commands: string[] }> {
   const { files, commands } = platforms[settings.platform];
-  for (const [name, text] of Object.entries(files(settings))) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
+  const code = await readFile(new URL("proxy.js", import.meta.url), "utf8");
+  const secret = `PROXY_SECRET=${settings.secret}\n`;
+  return { files: { ...files(settings), "proxy.js": code, "secret.env": secret }, commands };
+}
+
+/** Writes files that only their owner can read. */
+export async function writeFiles(files: Files, folder: string): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    // A file that was there would keep its mode.
+    await rm(path, { force: true });
+    await writeFile(path, text, { mode: 0o600 });
   }
-  await copyFile(fileURLToPath(new URL("proxy.js", import.meta.url)), join(folder, "proxy.js"));
-  const secret = join(folder, "secret.env");
-  await writeFile(secret, `PROXY_SECRET=${settings.secret}\n`, { mode: 0o600 });
-  // A file that was there keeps its mode.
-  await chmod(secret, 0o600);
-  return commands;
 }
