@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { findAuthProgram } from "./auth/program.ts";
 import { startNightlyBackups } from "./operator/nightly-backups.ts";
-import { flushLines, jsonLines, onceAMinute, writeLine } from "./processes/logs.ts";
+import { type Component, flushLines, jsonLines, type Level, onceAMinute, writeLine } from "./processes/logs.ts";
 import { codeOf, messageOf, StartError } from "./processes/start-error.ts";
 import { type Stack, startStack } from "./stack.ts";
 import { backupSettings, startSettings } from "./start-settings.ts";
@@ -12,6 +12,7 @@ const isJson = process.env.LOG_FORMAT === "json";
 async function main(): Promise<void> {
   // Measured from the start of this process.
   const seconds = () => (performance.now() / 1000).toFixed(1);
+  const timed = (message: string) => (isJson ? message : `${seconds().padStart(5)} s  ${message}`);
   const dataDir = process.env.DATA_DIR || ".data";
   let lost = (_reason: StartError) => {};
   const stopRequested = new Promise<StartError | undefined>((resolve) => {
@@ -27,20 +28,17 @@ async function main(): Promise<void> {
     ...settings,
     dataDir,
     proxyHeader: process.env.ADDRESS_HEADER,
-    onProgress: (step) =>
-      isJson ? say(`starting ${step}`) : console.log(`${seconds().padStart(5)} s  starting ${step}`),
-    onWarning: onceAMinute((message, component) =>
-      isJson ? writeLine(component, "warning", message) : console.error(message),
-    ),
+    onProgress: (step) => say(timed(`starting ${step}`)),
+    onWarning: onceAMinute((message, component) => say(message, "warning", component)),
     openLog: isJson ? jsonLines : undefined,
     onLost: (reason) => lost(reason),
   });
   const early = await Promise.race([stackStarted.then(() => false), stopRequested.then(() => true)]);
   const stack = await stackStarted;
-  if (!early && isJson) say("ready", { seconds: Number(seconds()), ...addressesOf(stack) });
-  else if (!early) {
-    console.log(`${seconds().padStart(5)} s  ready
-
+  if (!early) {
+    say(timed("ready"), "info", "launcher", { seconds: Number(seconds()), ...addressesOf(stack) });
+    if (!isJson)
+      console.log(`
   Pages      ${stack.site_url}
   API        ${stack.site_url}/api      (documentation: ${stack.site_url}/api/docs)
   Supabase   ${stack.site_url}
@@ -50,21 +48,19 @@ async function main(): Promise<void> {
 ${stack.metricsUrl ? `  Metrics    ${stack.metricsUrl}\n` : ""}${stack.setupToken ? `  Setup      ${stack.site_url}/setup?token=${stack.setupToken}\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
-  const stopBackups =
-    backups && !early
-      ? startNightlyBackups(backups, (line, level) =>
-          isJson ? writeLine("launcher", level, line) : console[level](line),
-        )
-      : undefined;
+  const stopBackups = backups && !early ? startNightlyBackups(backups, say) : undefined;
   const reason = await stopRequested;
   stopBackups?.();
   await stack.stop();
   if (reason) throw reason;
-  if (isJson) say("stopped");
-  else console.log("stopped");
+  say("stopped");
 }
 
-const say = (message: string, fields?: object) => writeLine("launcher", "info", message, fields);
+/** A line for programs, or for people, who do not need the fields. */
+function say(message: string, level: Level = "info", component: Component = "launcher", fields?: object): void {
+  if (isJson) writeLine(component, level, message, fields);
+  else console[level === "info" ? "log" : "error"](message);
+}
 
 /** The token of the setup is shown here only. */
 const addressesOf = ({ site_url, setupToken, metricsUrl }: Stack) => ({
@@ -91,29 +87,18 @@ function whenOrphaned(stop: () => void): void {
 process.on("unhandledRejection", (error) => {
   if (!/^(?:CONNECTION_|ECONN|EPIPE)/.test(codeOf(error) ?? "")) throw error;
 });
-process.on("uncaughtException", async (error) => {
-  sayWhyNot(error);
-  if (isJson) await flushLines();
-  process.exit(1);
-});
+process.on("uncaughtException", fail);
+main().then(() => exit(0), fail);
 
-const sayWhyNot = (error: unknown) => {
+function fail(error: unknown): Promise<never> {
   const line = error instanceof StartError ? error.message : `unexpected error: ${messageOf(error)}`;
   const { stack } = error instanceof Error && !(error instanceof StartError) ? error : {};
-  if (isJson) return writeLine("launcher", "fatal", `Cannot continue: ${line}`, { stack });
-  console.error(`Cannot continue: ${line}`);
-  if (stack) console.error(stack);
-};
+  say(`Cannot continue: ${line}`, "fatal", "launcher", { stack });
+  if (stack && !isJson) console.error(stack);
+  return exit(1);
+}
 
-main()
-  .then(
-    () => 0,
-    (error: unknown) => {
-      sayWhyNot(error);
-      return 1;
-    },
-  )
-  .then(async (code) => {
-    if (isJson) await flushLines();
-    process.exit(code);
-  });
+async function exit(code: number): Promise<never> {
+  await flushLines();
+  process.exit(code);
+}

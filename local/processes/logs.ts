@@ -14,7 +14,7 @@ export type Component =
   | "webhook-dispatch"
   | "mail-dispatch";
 
-type Level = "info" | "warning" | "error" | "fatal";
+export type Level = "info" | "warning" | "error" | "fatal";
 
 /** Characters of an entry; the rest is cut. */
 const maxChars = 16_000;
