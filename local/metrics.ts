@@ -1,8 +1,9 @@
-import { statfs } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { version } from "../shared/version.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import type { Component } from "./processes/logs.ts";
+import { freeBytesOf } from "./processes/machine.ts";
 
 /** Type and help of every metric; docs/operations.md lists them. */
 export const metrics = {
@@ -69,11 +70,10 @@ export class Metrics {
     this.#of(metric).set(written(labels), value);
   }
 
-  /** Counters of a dispatcher's process. */
-  setOutcomes(metric: Metric): (outcomes: Record<string, number>) => void {
-    return (outcomes) => {
-      for (const [outcome, count] of Object.entries(outcomes)) this.set(metric, { outcome }, count);
-    };
+  /** Counters of a dispatcher's process, which sends webhooks or mails. */
+  setOutcomes(sent: string, outcomes: Record<string, number>): void {
+    const metric = sent === "webhooks" ? "feedback_webhook_attempts_total" : "feedback_mail_attempts_total";
+    for (const [outcome, count] of Object.entries(outcomes)) this.set(metric, { outcome }, count);
   }
 
   #of(metric: Metric): Map<string, number> {
@@ -129,19 +129,19 @@ export class Metrics {
   }
 
   async #read(state: State): Promise<void> {
-    const [rows, disk, connections] = await Promise.all([
+    const [row, free, connections] = await Promise.all([
       this.#query(state.databaseUrl()),
-      statfs(state.folder).catch(() => null),
+      freeBytesOf(state.folder).catch(() => null),
       new Promise<number>((resolve) => state.gateway.getConnections((_, count) => resolve(count ?? 0))),
     ]);
     for (const metric of ["feedback_queue_length", "feedback_database_connections"] as const) this.#of(metric).clear();
-    const { logins = {}, ...queues } = rows ?? {};
+    const { logins = {}, ...queues } = row ?? {};
     for (const [queue, length] of Object.entries(queues)) this.set("feedback_queue_length", { queue }, Number(length));
     for (const [login, count] of Object.entries(logins ?? {}))
       this.set("feedback_database_connections", { login }, Number(count));
-    for (const [part, up] of Object.entries({ ...state.up(), postgres: rows !== null }))
+    for (const [part, up] of Object.entries({ ...state.up(), postgres: row !== null }))
       this.set("feedback_up", { part }, Number(up));
-    if (disk) this.set("feedback_disk_free_bytes", {}, disk.bavail * disk.bsize);
+    if (free !== null) this.set("feedback_disk_free_bytes", {}, free);
     this.set("feedback_connections", {}, connections);
     this.set("feedback_websockets", {}, state.websockets());
     this.set("feedback_build_info", { version }, 1);
@@ -153,19 +153,10 @@ export class Metrics {
     if (url === null) return null;
     // The partial indexes of the queues, however many rows are finished.
     this.#sql ??= connect(url, 1, { enable_seqscan: false, statement_timeout: maxQueryMs });
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error("late")), 2 * maxQueryMs);
-    });
-    try {
-      const [row] = await Promise.race([this.#sql.unsafe(queueQuery, [], { prepare: true }), late]);
-      return row ?? null;
-    } catch {
-      this.#disconnect();
-      return null;
-    } finally {
-      clearTimeout(timer);
-    }
+    const late = sleep(2 * maxQueryMs, [], { ref: false });
+    const rows = await Promise.race([this.#sql.unsafe(queueQuery, [], { prepare: true }), late]).catch(() => []);
+    if (rows.length === 0) this.#disconnect();
+    return rows[0] ?? null;
   }
 
   #disconnect(): void {

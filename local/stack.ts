@@ -397,25 +397,14 @@ async function start(
   const scheduler = startScheduler(sql, 5, warningsOf("launcher"));
   undo.push(() => scheduler.stop());
   for (const called of [
-    {
-      functions: started["webhook-dispatch"],
-      path: "/webhook-dispatch",
-      channel: "webhooks",
-      seconds: 5,
-      onOutcomes: metrics.setOutcomes("feedback_webhook_attempts_total"),
-    },
-    {
-      functions: started["mail-dispatch"],
-      path: "/mail-dispatch",
-      channel: "mails",
-      seconds: 5,
-      onOutcomes: metrics.setOutcomes("feedback_mail_attempts_total"),
-    },
+    { functions: started["webhook-dispatch"], path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
+    { functions: started["mail-dispatch"], path: "/mail-dispatch", channel: "mails", seconds: 5 },
     { functions: started.api, path: "/api/imports/run", channel: "imports" },
   ]) {
     const { functions } = called;
     if (!functions) continue;
-    const calls = await startFunctionCalls(sql, { ...called, functions }, secrets.webhook_dispatch_secret);
+    const onOutcomes = (outcomes: Record<string, number>) => metrics.setOutcomes(called.channel, outcomes);
+    const calls = await startFunctionCalls(sql, { ...called, functions, onOutcomes }, secrets.webhook_dispatch_secret);
     undo.push(() => calls.stop());
   }
   const addresses: StackAddresses = {

@@ -13,7 +13,7 @@ export async function startFunctionCalls(
     path: string;
     channel: string;
     seconds?: number;
-    onOutcomes?: ((outcomes: Record<string, number>) => void) | undefined;
+    onOutcomes(outcomes: Record<string, number>): void;
   },
   secret: string,
 ): Promise<FunctionCalls> {
@@ -28,7 +28,7 @@ export async function startFunctionCalls(
       callAgain = false;
       if (!functions.up()) continue;
       const outcomes = await post(functions.port, path, secret);
-      if (outcomes) onOutcomes?.(outcomes);
+      if (outcomes) onOutcomes(outcomes);
     }
     calling = false;
   };

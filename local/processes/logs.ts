@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fieldsOf } from "./program.ts";
 
 /** A part of the stack, as log lines and metrics name it. */
@@ -57,11 +58,9 @@ const now = () => new Date().toISOString();
 const hex = (char: string) => char.charCodeAt(0).toString(16).padStart(4, "0");
 
 /** Waits until lines are written, but not for a reader that has stopped. */
-export async function flushLines(withinMs = 1_000): Promise<void> {
-  await Promise.race([
-    new Promise<void>((resolve) => process.stdout.write("", () => resolve())),
-    new Promise<void>((resolve) => setTimeout(resolve, withinMs)),
-  ]);
+export async function flushLines(): Promise<void> {
+  const written = new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
+  await Promise.race([written, sleep(1_000)]);
 }
 
 /** The output of a part, which becomes lines of JSON on standard output. */

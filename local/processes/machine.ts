@@ -6,27 +6,18 @@ const fullBytes = 16 * 1024 ** 2;
 const lowBytes = 512 * 1024 ** 2;
 const jumpMs = 5_000;
 
-export interface Machine {
-  freeBytes(): Promise<number>;
-  clock(): number;
-  /** Milliseconds of a clock that nobody sets. */
-  steady(): number;
-}
-
-const machineOf = (folder: string): Machine => ({
-  freeBytes: () => statfs(folder).then(({ bavail, bsize }) => bavail * bsize),
-  clock: () => Date.now(),
-  steady: () => performance.now(),
-});
+export const freeBytesOf = (folder: string) => statfs(folder).then(({ bavail, bsize }) => bavail * bsize);
+/** How far the clock is ahead of one that nobody sets. */
+const offsetOfClock = () => Date.now() - performance.now();
 
 /** Tells when the disk of the data folder fills up or has room again, and when the clock jumps. */
 export function watchMachine(
   folder: string,
   onWarning: (message: string) => void,
-  machine = machineOf(folder),
+  freeBytes = freeBytesOf,
 ): { stop(): void } {
   let disk = 0;
-  let offset = machine.clock() - machine.steady();
+  let offset = offsetOfClock();
   const levelOf = (bytes: number) => (bytes < fullBytes ? 2 : bytes < lowBytes ? 1 : 0);
   const checkDisk = (free: number) => {
     // Better only with some more room, so that it does not alternate.
@@ -41,7 +32,7 @@ export function watchMachine(
     disk = level;
   };
   const check = async () => {
-    const now = machine.clock() - machine.steady();
+    const now = offsetOfClock();
     const jump = now - offset;
     offset = now;
     if (Math.abs(jump) > jumpMs) {
@@ -52,7 +43,7 @@ export function watchMachine(
           : `the clock went back by ${seconds} s: repeated webhooks and mails are sent up to that much later`,
       );
     }
-    await machine.freeBytes().then(checkDisk, () => undefined);
+    await freeBytes(folder).then(checkDisk, () => undefined);
   };
   const timer = setInterval(check, checkMs);
   check();
