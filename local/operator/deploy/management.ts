@@ -15,7 +15,6 @@ const isOn = z.boolean().nullable();
 const authConfig = z.object({
   site_url: text.nullable(),
   uri_allow_list: text.nullable(),
-  external_email_enabled: isOn,
   mailer_autoconfirm: isOn,
   mailer_secure_email_change_enabled: isOn,
   security_update_password_require_reauthentication: isOn,
@@ -34,7 +33,6 @@ export type AuthConfig = z.infer<typeof authConfig>;
 
 const answers = {
   project: z.object({ name: text, region: text, status: text, database: z.object({ host: text, version: text }) }),
-  health: z.array(z.object({ name: text, status: text, error: text.optional() })),
   apiKeys: z.array(z.object({ name: text, type: text.nullish(), api_key: text.nullish() })),
   pooler: z.array(
     z.object({
@@ -54,7 +52,6 @@ const answers = {
 type Resource = readonly [path: string, noun: string, permission: string];
 const resources = {
   project: ["", "the project", "project_admin_read"],
-  health: ["/health?services=auth,db,rest,realtime,storage,pooler", "the state of its services", "project_admin_read"],
   apiKeys: ["/api-keys?reveal=true", "the API keys", "api_gateway_keys_read and api_gateway_keys_secret_read"],
   pooler: ["/config/database/pooler", "the pooler's address", "database_pooling_config_read"],
   functions: ["/functions", "the functions", "edge_functions_read"],
@@ -83,7 +80,7 @@ export function managementOf(
   const base = `${apiOrigin(url)}/v1/projects/${ref}`;
 
   async function call<T>(
-    method: "GET" | "POST" | "PATCH" | "DELETE",
+    method: "GET" | "POST" | "PATCH",
     [path, noun, permission]: Resource,
     answer: z.ZodType<T>,
     body?: object,
@@ -132,7 +129,6 @@ export function managementOf(
       if (!project.status.startsWith("ACTIVE_")) throw new StartError(notReady(ref, project.status));
       return project;
     },
-    health: () => call("GET", resources.health, answers.health),
     /** Of type publishable, secret or legacy, with their values. */
     apiKeys: () => call("GET", resources.apiKeys, answers.apiKeys),
     pooler: () => call("GET", resources.pooler, answers.pooler),
@@ -144,7 +140,6 @@ export function managementOf(
         const body = Object.entries(values).map(([name, value]) => ({ name, value }));
         return call("POST", resources.changedSecrets, z.unknown(), body);
       },
-      delete: (names: string[]) => call("DELETE", resources.changedSecrets, z.unknown(), names),
     },
     authConfig: {
       get: () => call("GET", resources.authConfig, authConfig),
