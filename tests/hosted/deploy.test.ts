@@ -223,7 +223,7 @@ describe("rotation", () => {
   const keys = ["WEBHOOK_SECRETS_KEYS", "MAIL_LINK_KEYS"];
 
   test("ends passwords, keeps the former of keys that encrypt and sign, and replaces the Vault's secret", async () => {
-    const replaced = ["ADDRESS_HASH_KEY", "PROXY_SECRET", "WEBHOOK_DISPATCH_SECRET"];
+    const replaced = ["ADDRESS_HASH_KEY", "WEBHOOK_DISPATCH_SECRET"];
     const former = await rotate(...logins, ...keys, ...replaced);
     const signIn = (url: string) => withDatabase(url, (sql) => sql`select`);
     for (const name of logins) {
@@ -237,9 +237,15 @@ describe("rotation", () => {
     const [stored] = await project.superuser`select decrypted_secret from vault.decrypted_secrets
       where name = 'webhook_dispatch_secret'`;
     expect(stored?.decrypted_secret).toBe(current("WEBHOOK_DISPATCH_SECRET"));
-    expect(await readFile(join(project.folder, "proxy/cloudflare/secret.env"), "utf8")).toContain(
-      current("PROXY_SECRET"),
-    );
+  });
+
+  test("of PROXY_SECRET gives the proxy the new one, and the functions both until the second time", async () => {
+    const ofProxy = () => readFile(join(project.folder, "proxy/cloudflare/secret.env"), "utf8");
+    const { PROXY_SECRET: former } = await rotate("PROXY_SECRET");
+    const [made, kept] = current("PROXY_SECRET").split("|");
+    expect([kept, await ofProxy()]).toEqual([former, `PROXY_SECRET=${made}\n`]);
+    await rotate("PROXY_SECRET");
+    expect([current("PROXY_SECRET"), await ofProxy()]).toEqual([made, `PROXY_SECRET=${made}\n`]);
   });
 
   test("of AUTH_MAIL_SECRET leaves both secrets on both sides, until the second time", async () => {

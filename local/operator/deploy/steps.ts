@@ -358,7 +358,8 @@ async function planProxy(target: Target): Promise<Planned[]> {
   const named = surroundings.environment.PROXY_PLATFORM || "cloudflare";
   const platform = proxyPlatforms.find((name) => name === named);
   if (!platform) throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(named)}: use ${proxyPlatforms.join(", ")}`);
-  const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET };
+  const [secret = ""] = PROXY_SECRET.split("|");
+  const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret };
   const write = (folder: string) => writeProxy(settings, folder);
   const folder = join(surroundings.folder, "proxy", platform);
   const [isWritten, commands] = await withTemporaryFolder(async (made) => {
