@@ -1,5 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chmod, readdir, readFile, stat } from "node:fs/promises";
+import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { withTemporaryFolder } from "../../folders/temporary-folder.ts";
 import { withDatabase } from "../../postgres/database.ts";
@@ -35,8 +37,7 @@ export const steps: Step[] = [
   { step: 1, inspect: [checks.connection], plan: (target) => checks.connection.holds(target).then(() => []) },
   { step: 2, inspect: [checks.migrations, checks.publication, checks.policies], plan: planMigrations },
   { step: 2, inspect: [checks.dataApi], plan: planDataApi },
-  { step: 3, inspect: [], plan: planFile },
-  { step: 3, inspect: [checks.logins], plan: planLogins },
+  { step: 3, inspect: [checks.logins], plan: planFile },
   {
     step: 4,
     inspect: [
@@ -121,15 +122,20 @@ async function planFile(target: Target): Promise<Planned[]> {
   return planned;
 }
 
-async function planLogins({ sql, secrets, reach, optional }: Target): Promise<Planned[]> {
+/** `renewed`: variables whose passwords are not tried, since Supabase bans an address after a few wrong ones. */
+async function planLogins(
+  { sql, secrets, reach = (url) => url }: Target,
+  values: Record<string, string>,
+  renewed: string[],
+): Promise<Planned[]> {
   const planned: Planned[] = [];
   for (const [variable, role] of Object.entries(logins)) {
-    const url = secrets[variable];
-    if (!url && generated[variable]?.isOfMail && !(await optional("MAIL_URL"))) continue;
+    const url = values[variable];
+    if (!url) continue;
     const named = (error: unknown) => {
       throw new StartError(`${variable} of feedback.env: ${messageOf(error)}`);
     };
-    if (url && (await signsIn(reach?.(url) ?? url).catch(named))) continue;
+    if (await (renewed.includes(variable) ? isReached(reach(url)) : signsIn(reach(url))).catch(named)) continue;
     const apply = async () => {
       const password = decodeURIComponent(new URL(secrets[variable] ?? "").password);
       await sql.unsafe(`alter role ${role} password '${verifierOf(password)}'`);
@@ -139,13 +145,14 @@ async function planLogins({ sql, secrets, reach, optional }: Target): Promise<Pl
   return planned;
 }
 
-const signsIn = (url: string) =>
-  withDatabase(url, (sql) => sql`select`).then(
-    () => true,
-    (error: unknown) => {
-      if (codeOf(error)?.startsWith("28")) return false;
-      throw error;
-    },
+/** Throws if nothing answers; never signs in. */
+async function isReached(url: string): Promise<false> {
+  const { hostname, port } = new URL(url);
+  const socket = connectTcp(Number(port) || 5432, hostname);
+  await once(socket, "connect", { signal: AbortSignal.timeout(30_000) }).finally(() => socket.destroy());
+  return false;
+}
+
   );
 
 /** What Postgres stores of a password: in place of it, since hosted projects log statements that change roles. */
@@ -153,6 +160,13 @@ function verifierOf(password: string): string {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, 4096, 32, "sha256");
   const sign = (text: string) => createHmac("sha256", salted).update(text).digest();
+const signsIn = (url: string) =>
+  withDatabase(url, (sql) => sql`select`).then(
+    () => true,
+    (error: unknown) => {
+      if (codeOf(error)?.startsWith("28")) return false;
+      throw error;
+    },
   const stored = createHash("sha256").update(sign("Client Key")).digest("base64");
   return `SCRAM-SHA-256$4096:${salt.toString("base64")}$${stored}:${sign("Server Key").toString("base64")}`;
 }
@@ -176,7 +190,9 @@ async function planSecrets(target: Target): Promise<Planned[]> {
     await management.secrets.set(Object.fromEntries(names.map((name) => [name, secrets[name] ?? ""])));
     await recordDeployed(target);
   };
-  return names.length > 0 ? [{ says: `functions: set ${names.join(", ")}`, apply }] : [];
+  const planned = names.length > 0 ? [{ says: `functions: set ${names.join(", ")}`, apply }] : [];
+  // After the variables: a token that may not set them must not leave the functions with former passwords.
+  return [...planned, ...(await planLogins(target, values, names))];
 }
 
 const digestsOf = (listed: { name: string; value: string }[]) =>

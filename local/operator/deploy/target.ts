@@ -142,7 +142,7 @@ async function connectOwner(host: string, password: string, management: Manageme
 
 const noWay = (hosts: string, error: Error) =>
   new StartError(
-    `this machine does not reach ${hosts} (${messageOf(error)}): allow its address in the project's network restrictions, or deploy from another network`,
+    `this machine does not reach ${hosts} (${messageOf(error)}): allow its address in the project's network restrictions, wait half an hour if wrong passwords were tried, or deploy from another network`,
   );
 
 /** The connection, or an error if nothing answers at the host. */
