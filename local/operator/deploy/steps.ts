@@ -64,8 +64,15 @@ async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promi
   const applied = await appliedVersions(sql);
   const unknown = applied.filter((version) => !files.includes(version));
   const foreign = unknown.filter((version) => version < (files.at(-1) ?? ""));
+  if (applied.length === 0)
+    foreign.push(
+      ...(
+        await sql`select 'public.' || relname as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1 limit 3`
+      ).map(({ name }) => name),
+    );
   if (foreign.length > 0)
-    throw new StartError(`the project has migrations of something else (${foreign.join(", ")}): use one of its own`);
+    throw new StartError(`the project is of something else (it has ${foreign.join(", ")}): use one of its own`);
   if (unknown.length > 0)
     throw new StartError(
       `the database is of a newer release (migration ${unknown.at(-1)}): check out that release or a later one, since a downgrade is not possible`,
@@ -153,13 +160,6 @@ async function isReached(url: string): Promise<false> {
   return false;
 }
 
-  );
-
-/** What Postgres stores of a password: in place of it, since hosted projects log statements that change roles. */
-function verifierOf(password: string): string {
-  const salt = randomBytes(16);
-  const salted = pbkdf2Sync(password, salt, 4096, 32, "sha256");
-  const sign = (text: string) => createHmac("sha256", salted).update(text).digest();
 const signsIn = (url: string) =>
   withDatabase(url, (sql) => sql`select`).then(
     () => true,
@@ -167,6 +167,13 @@ const signsIn = (url: string) =>
       if (codeOf(error)?.startsWith("28")) return false;
       throw error;
     },
+  );
+
+/** What Postgres stores of a password: in place of it, since hosted projects log statements that change roles. */
+function verifierOf(password: string): string {
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password, salt, 4096, 32, "sha256");
+  const sign = (text: string) => createHmac("sha256", salted).update(text).digest();
   const stored = createHash("sha256").update(sign("Client Key")).digest("base64");
   return `SCRAM-SHA-256$4096:${salt.toString("base64")}$${stored}:${sign("Server Key").toString("base64")}`;
 }
@@ -212,7 +219,7 @@ export async function recordDeployed(target: Target): Promise<void> {
   if (await noteDeployed(target)) await changeEnvFile(target.file, { deployed: target.deployed });
 }
 
-/** A secret that names what was deployed: the sources, and the versions that the platform gave the functions. */
+/** A secret that names what was deployed: the sources, the versions that the platform gave, and whether it asks for a JWT. */
 const marker = "FEEDBACK_DEPLOYED";
 
 async function planFunctions({ ref, token, management, surroundings }: Target): Promise<Planned[]> {
@@ -220,7 +227,7 @@ async function planFunctions({ ref, token, management, surroundings }: Target): 
   const current = async () => {
     const versions = (await management.functions())
       .filter(({ slug }) => functionNames.includes(slug))
-      .map(({ slug, version }) => `${slug} ${version}`);
+      .map(({ slug, version, verify_jwt }) => `${slug} ${version} ${verify_jwt}`);
     return `${sources} ${versions.sort().join(" ")}`;
   };
   const noted = digestsOf(await management.secrets.list())[marker];
@@ -308,10 +315,12 @@ async function planAuth(target: Target): Promise<Planned[]> {
   const { ref, url, management, secrets, optional } = target;
   const current = await management.authConfig.get();
   const { SITE_URL = "", AUTH_MAIL_SECRET } = { ...secrets, ...(await settingsToChange(target)) };
-  const allowed = (current.uri_allow_list ?? "").split(",").filter(Boolean);
+  const [former, callback] = [`${current.site_url}/auth/callback`, `${SITE_URL}/auth/callback`];
+  // A former address may become somebody else's, to whom auth would send people with their sessions.
+  const allowed = (current.uri_allow_list ?? "").split(",").map((each) => (each === former ? callback : each));
   const wanted: Record<string, string | boolean> = {
     site_url: SITE_URL,
-    uri_allow_list: [...new Set([...allowed, `${SITE_URL}/auth/callback`])].join(","),
+    uri_allow_list: [...new Set([...allowed, callback])].filter(Boolean).join(","),
     mailer_autoconfirm: false,
     mailer_secure_email_change_enabled: true,
     security_update_password_require_reauthentication: true,
@@ -346,6 +355,11 @@ async function planOrganization(target: Target): Promise<Planned[]> {
     return [{ says: "organization: name the owner of the first one as OWNER_EMAIL, or move one here (docs/move.md)" }];
   if (!/^[^\s@]+@[^\s@]+$/.test(ownerEmail))
     throw new StartError(`OWNER_EMAIL is ${JSON.stringify(ownerEmail)}: use an email address`);
+  const [account] = await sql`select from auth.users where lower(email) = lower(${ownerEmail})`;
+  if (!account && !target.secretKey)
+    throw new StartError(
+      `SUPABASE_ACCESS_TOKEN has no right to the secret key, which creates the account of ${ownerEmail}: use a token with the permission api_gateway_keys_secret_read, or set SUPABASE_SECRET_KEY`,
+    );
   const slug = slugOf(secrets.SITE_URL ?? (await target.answer("SITE_URL")));
   const name = slug.charAt(0).toUpperCase() + slug.slice(1);
   const apply = async () => {
@@ -382,11 +396,13 @@ async function planProxy(target: Target): Promise<Planned[]> {
     const commands = await write(made);
     return [await isIn(folder, made), commands] as const;
   });
-  if (isWritten) return [];
-  return [
-    { says: `pages: write proxy/${platform}`, apply: async () => void (await write(folder)) },
-    { says: `pages: in proxy/${platform}, run ${commands.join("; ")}` },
-  ];
+  const isServed = await fetch(`${SITE_URL}/health`, { signal: AbortSignal.timeout(10_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  const written = { says: `pages: write proxy/${platform}`, apply: async () => void (await write(folder)) };
+  const byHand = { says: `pages: in proxy/${platform}, run ${commands.join("; ")}` };
+  return [...(isWritten ? [] : [written]), ...(isWritten && isServed ? [] : [byHand])];
 }
 
 /** Whether a folder has the files of another. */
