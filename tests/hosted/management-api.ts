@@ -240,10 +240,6 @@ function perform(
           database: { host: state.databaseHost, version: "17.6.1.054", postgres_engine: "17", release_channel: "ga" },
         },
       };
-    case "v1GetServicesHealth":
-      return {
-        body: (query.services ?? "").split(",").map((name) => ({ name, healthy: true, status: "ACTIVE_HEALTHY" })),
-      };
     case "v1GetProjectApiKeys":
       return {
         body: state.apiKeys.map((key) =>
@@ -263,9 +259,6 @@ function perform(
       };
     case "v1BulkCreateSecrets":
       for (const { name, value } of body as { name: string; value: string }[]) state.secrets.set(name, value);
-      return { body: undefined };
-    case "v1BulkDeleteSecrets":
-      for (const name of body as string[]) state.secrets.delete(name);
       return { body: undefined };
     case "v1UpdateAuthServiceConfig":
       for (const [name, value] of Object.entries(body as Record<string, unknown>))

@@ -11,11 +11,11 @@ const tokens = "https://supabase.com/dashboard/account/tokens";
 
 const text = z.string();
 const answers = {
-  project: z.object({ status: text, database: z.object({ host: text }) }),
+  project: z.object({ name: text, region: text, status: text, database: z.object({ host: text }) }),
   apiKeys: z.array(z.object({ name: text, type: text.nullish(), api_key: text.nullish() })),
   pooler: z.array(z.object({ database_type: text, db_user: text, db_host: text })),
   secrets: z.array(z.object({ name: text, value: text })),
-  functions: z.array(z.object({ slug: text, version: z.number() })),
+  functions: z.array(z.object({ slug: text, version: z.number(), verify_jwt: z.boolean().optional() })),
   authConfig: z.looseObject({ uri_allow_list: text.nullable() }),
 };
 
