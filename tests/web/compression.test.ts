@@ -94,11 +94,17 @@ describe("the coding is what the client prefers", () => {
     }
   });
 
-  test("HEAD has the headers of GET, and no body", async () => {
-    for (const path of ["/", stylesheet]) {
-      const [head, get] = [await read(path, { method: "HEAD" }), await read(path)];
-      expect([head.sent, head.coding, head.headers.etag]).toEqual([0, get.coding, get.headers.etag]);
+  test("HEAD has the headers of GET without the length, and no body", async () => {
+    const key = { authorization: `Bearer ${demo.api_keys.full}` };
+    for (const path of ["/", stylesheet, list, "/robots.txt", "/brand/4b49c8.svg", "/nothing", "/api/admin/export"]) {
+      const [head, get] = await Promise.all(["HEAD", "GET"].map((method) => read(path, { method, headers: key })));
+      const { "content-length": length, ...headers } = head?.headers ?? {};
+      expect([path, head?.status, length, head?.sent]).toEqual([path, get?.status, undefined, 0]);
+      for (const name of ["content-type", "content-encoding", "cache-control", "etag", "vary"])
+        expect([path, name, headers[name]]).toEqual([path, name, get?.headers[name]]);
     }
+    const { etag } = (await read("/")).headers;
+    expect((await read("/", { method: "HEAD", headers: { "if-none-match": etag } })).status).toBe(304);
   });
 
   test("a range is answered with the whole, because its bytes would depend on the coding", async () => {
