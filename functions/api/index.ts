@@ -1,4 +1,5 @@
 import { behindProxy } from "../_shared/http/behind-proxy.ts";
+import { handlerOf } from "../_shared/http/head.ts";
 import { malformedHost } from "../_shared/http/own-addresses.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { flushLog, logWarning } from "../_shared/runtime/log.ts";
@@ -17,7 +18,7 @@ if (!environment.addressHashKey) {
 // Hosted Supabase controls listening and shutdown. Elsewhere the function listens on PORT on the loopback interface
 // until SIGTERM.
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
-const answer = behindProxy((request, info) => app.fetch(request, info));
+const answer = behindProxy(handlerOf(app));
 const server = Deno.serve(
   { ...listen, onListen: () => {} },
   (request, info) => malformedHost(request) ?? answer(request, info),

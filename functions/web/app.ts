@@ -42,7 +42,7 @@ import { notFoundPage, servePage, servePages } from "./serve-page.ts";
 import { startVisit } from "./visit.ts";
 
 /** Every page and every form, by path. A path of an organization is also at /o/:organization. */
-const pages: Page[] = [
+export const pages: Page[] = [
   board,
   roadmap,
   news,

@@ -1,4 +1,5 @@
 import { behindProxy } from "../_shared/http/behind-proxy.ts";
+import { handlerOf } from "../_shared/http/head.ts";
 import { malformedHost } from "../_shared/http/own-addresses.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { keptWork } from "../_shared/runtime/keep-alive.ts";
@@ -6,7 +7,7 @@ import { flushLog } from "../_shared/runtime/log.ts";
 import { app } from "./app.ts";
 
 const listen = environment.port ? { port: Number(environment.port), hostname: environment.host } : {};
-const answer = behindProxy((request, info) => app.fetch(request, info));
+const answer = behindProxy(handlerOf(app));
 const server = Deno.serve(
   { ...listen, onListen: () => {} },
   (request, info) => malformedHost(request) ?? answer(withoutFunctionName(request), info),

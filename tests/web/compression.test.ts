@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import type { Page } from "../../functions/web/view.ts";
 import { newBoard, prepare } from "../access/callers.ts";
 import { routesOfTheService } from "../access/service.ts";
 import { joinTeam, newOrganization } from "../api/world.ts";
 import { placesOf } from "../browsers/places.ts";
 import { cookieHeader, signUpOnTheWeb } from "../browsers/session.ts";
 import { tableUnder } from "../docs/markdown.ts";
+import { importFunction } from "../import-function.ts";
 import { stack } from "../stack.ts";
 import { newAgent } from "./admin/agents.ts";
 import { newVisitor } from "./pages.ts";
@@ -94,11 +97,17 @@ describe("the coding is what the client prefers", () => {
     }
   });
 
-  test("HEAD has the headers of GET, and no body", async () => {
-    for (const path of ["/", stylesheet]) {
-      const [head, get] = [await read(path, { method: "HEAD" }), await read(path)];
-      expect([head.sent, head.coding, head.headers.etag]).toEqual([0, get.coding, get.headers.etag]);
+  test("HEAD has the headers of GET without the length, and no body", async () => {
+    const key = { authorization: `Bearer ${demo.api_keys.full}` };
+    for (const path of ["/", stylesheet, list, "/robots.txt", "/brand/4b49c8.svg", "/nothing", "/api/admin/export"]) {
+      const [head, get] = await Promise.all(["HEAD", "GET"].map((method) => read(path, { method, headers: key })));
+      const { "content-length": length, ...headers } = head?.headers ?? {};
+      expect([path, head?.status, length, head?.sent]).toEqual([path, get?.status, undefined, 0]);
+      for (const name of ["content-type", "content-encoding", "cache-control", "etag", "vary"])
+        expect([path, name, headers[name]]).toEqual([path, name, get?.headers[name]]);
     }
+    const { etag } = (await read("/")).headers;
+    expect((await read("/", { method: "HEAD", headers: { "if-none-match": etag } })).status).toBe(304);
   });
 
   test("a range is answered with the whole, because its bytes would depend on the coding", async () => {
@@ -175,6 +184,21 @@ test("no route of the API sends a secret compressed", async () => {
   expect(withSecret).toEqual(expected);
 });
 
+type Compression = typeof import("../../functions/_shared/http/compression.ts");
+type Schema = { shape?: object; def?: { in?: Schema; out?: Schema; innerType?: Schema } } | undefined;
+const fieldsOf = (schema: Schema): string[] =>
+  schema?.shape
+    ? Object.keys(schema.shape)
+    : [schema?.def?.in, schema?.def?.out, schema?.def?.innerType].flatMap((inner) => (inner ? fieldsOf(inner) : []));
+const secretFields = ["code", "error_code", "token", "token_hash"];
+/** Fields that never have a secret. */
+const openFields = (
+  "action actor_id after answered author before category comment count cursor days done dry_run email " +
+  "end_date error expand first format from interval lang limit list metrics move moved mute order " +
+  "organization outcome page parent_id plot q question refused return_to saved search sentiment sort source " +
+  "start_date state status tag target_id thread title to tool type types undo unread what"
+).split(" ");
+
 describe("pages", async () => {
   const places = await placesOf(stack);
   const cookies = new Map<string, string>();
@@ -238,13 +262,46 @@ describe("pages", async () => {
           "no-store, no-transform",
         ]);
       }
+    // The sign-in repeats where it leads back to.
+    for (const leadsTo of [`/invite?token=${known}`, `/sign-up?return_to=${encodeURIComponent(`/a?token=${known}`)}`]) {
+      const answer = await read(`/sign-in?return_to=${encodeURIComponent(leadsTo)}`);
+      expect(answer.text).toContain(known);
+      expect([answer.coding, answer.headers["cache-control"]]).toEqual([undefined, "no-store, no-transform"]);
+    }
+    expect((await read("/sign-in?return_to=/%3Fq%3Dtoken")).coding).toBe("gzip");
+  });
+
+  test("of all pages only those without a secret are compressed, and every field of an address is known", async () => {
+    const root = new URL("../../functions/", import.meta.url);
+    const { isRevealing } = await importFunction<Compression>(new URL("_shared/http/compression.ts", root));
+    const { pages } = await importFunction<{ pages: Page[] }>(new URL("web/app.ts", root));
+    const isSent = (page: Pick<Page, "method" | "showsSecret">, query = "") =>
+      !isRevealing(new Request(`http://site.example/?${query}`, { method: page.method.toUpperCase() }), page);
+    const all = pages.flatMap((page) => [page, ...(page.actions ?? [])]);
+    const isHeld = (page: Page) => page.method !== "get" || page.path === "/realtime-token";
+    expect(all.filter((page) => isSent(page) === isHeld(page)).map(({ path }) => path)).toEqual([]);
+    const asked = [...all, ...(await routesOfTheService()).flatMap(({ endpoint }) => endpoint ?? [])];
+    const web = new URL("web/", root);
+    const files = readdirSync(web, { encoding: "utf8", recursive: true }).filter((file) =>
+      /(?<!generated)\.tsx?$/.test(file),
+    );
+    const sources = files.map((file) => readFileSync(new URL(file, web), "utf8"));
+    const names = new Set([
+      ...asked.flatMap(({ method, query }) => (method === "get" ? fieldsOf(query as Schema) : [])),
+      ...[...sources.join().matchAll(/query\.(?:get|has)\("(\w+)"/g)].map(([, name = ""]) => name),
+    ]);
+    const isOpen = (name: string) => isSent({ method: "get" }, `${name}=x`);
+    expect([...names].filter((name) => !isOpen(name)).sort()).toEqual(secretFields);
+    expect([...names].filter(isOpen).sort()).toEqual(openFields);
   });
 
   test("what a page asks for by itself, when others write or choose it, is compressed for nobody who is signed in", async () => {
     const cookie = cookies.get("owner") as string;
     const byItself = { "cache-control": "no-transform" };
+    const asLogo = { "sec-fetch-dest": "image" };
     for (const [path, headers, coding] of [
       ["/", {}, "gzip"],
+      ["/", asLogo, undefined],
       ["/", byItself, undefined],
       [`/?comment=${randomUUID()}`, {}, undefined],
     ] as const) {
