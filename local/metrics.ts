@@ -145,7 +145,7 @@ export class Metrics {
     this.set("feedback_connections", {}, connections);
     this.set("feedback_websockets", {}, state.websockets());
     this.set("feedback_build_info", { version }, 1);
-    this.set("feedback_start_time_seconds", {}, Math.round(Date.now() / 1000 - performance.now() / 1000));
+    this.set("feedback_start_time_seconds", {}, Math.round(performance.timeOrigin / 1000));
   }
 
   /** Null if Postgres does not answer. */

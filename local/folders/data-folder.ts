@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type JsonWebKey, randomBytes, randomUUID } from "node:crypto";
 import { chmod, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkPostgresVersion } from "../postgres/version.ts";
@@ -54,7 +55,7 @@ export async function openDataFolder(
 ): Promise<DataFolder> {
   const path = resolve(dataDir);
   await prepare(path);
-  const lock = await takeLock(path);
+  const unlock = await takeLock(path);
   try {
     // Left by an interrupted upgrade.
     await restoreBackupCopy(path);
@@ -70,11 +71,11 @@ export async function openDataFolder(
       },
       async release() {
         await rm(join(path, "stack.json"), { force: true });
-        await rm(lock, { force: true });
+        await unlock();
       },
     };
   } catch (error) {
-    await rm(lock, { force: true });
+    await unlock();
     throw error;
   }
 }
@@ -135,14 +136,22 @@ function unwritable(path: string, error: unknown): StartError {
   return new StartError(`the data folder ${path} cannot be written (${reason}): make it writable, or set DATA_DIR`);
 }
 
-/** Locks the folder against other stacks and commands. */
-export async function takeLock(path: string): Promise<string> {
+/** Locks the folder against other stacks and commands, also of other containers. Returns what unlocks it. */
+export async function takeLock(path: string): Promise<() => Promise<void>> {
   const lock = join(path, "launcher.json");
   const draft = join(path, `launcher.${randomBytes(4).toString("hex")}.new`);
   try {
     await writeFile(draft, JSON.stringify({ pid: process.pid, start: await startOf(process.pid) }), { mode: 0o600 });
     await linkWhenFree(draft, lock, path);
-    return lock;
+    const alive = createServer((client) => client.destroy()).unref();
+    await rm(socketOf(path), { force: true });
+    // Where no socket can be, only processes of this container are refused.
+    await new Promise<void>((done) => alive.once("error", () => done()).listen(socketOf(path), done));
+    return async () => {
+      // It removes the socket.
+      alive.close();
+      await rm(lock, { force: true });
+    };
   } catch (error) {
     throw error instanceof StartError ? error : unwritable(path, error);
   } finally {
@@ -158,7 +167,7 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }
-    const holder = await runningProcessOf(lock);
+    const holder = await lockHolderOf(path);
     if (holder === null) {
       await rm(lock, { force: true });
     } else if (performance.now() > deadline) {
@@ -169,17 +178,29 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
   }
 }
 
-/** The process of the stack or command that has locked the folder; null if there is none. */
-export const lockHolderOf = (path: string) => runningProcessOf(join(path, "launcher.json"));
+/** Nowhere if the path is too long for a socket, which Node would cut. */
+const socketOf = (path: string) => (Buffer.byteLength(path) > 90 ? "/dev/null/none" : join(path, "launcher.sock"));
 
-async function runningProcessOf(lock: string): Promise<number | null> {
-  const text = await readFile(lock, "utf8").catch(() => "");
+/** The process of the stack or command that has locked the folder; null if there is none. */
+export async function lockHolderOf(path: string): Promise<number | null> {
+  const text = await readFile(join(path, "launcher.json"), "utf8").catch(() => "");
   const match = /^\{"pid":(\d+),"start":(?:"([^"]*)"|null)\}$/.exec(text);
   if (match === null) return null;
   const pid = Number(match[1]);
   const start = await startOf(pid);
-  return start !== null && start === match[2] ? pid : null;
+  return (start !== null && start === match[2]) || (await isAlive(path)) ? pid : null;
 }
+
+/** Whether the holder listens: a process id means nothing in another container, which may share the folder. */
+const isAlive = (path: string) =>
+  new Promise<boolean>((resolve) => {
+    const probe = connect(socketOf(path));
+    probe.once("error", () => resolve(false));
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
+  });
 
 async function loadSecrets(path: string, seed: Secrets["seed"], auth: AuthKind): Promise<Secrets> {
   const file = join(path, "secrets.json");

@@ -55,13 +55,13 @@ export async function backup(dataDir: string, file: string): Promise<void> {
     await writeArchive(folder, file, (archive) => addRunning(archive, join(folder, "postgres"), url));
     return;
   }
-  const lock = await takeLock(folder);
+  const unlock = await takeLock(folder);
   try {
     await endOrphan(join(folder, "postgres"));
     await restoreBackupCopy(folder);
     await writeArchive(folder, file, (archive) => addFolder(archive, join(folder, "postgres"), "postgres"));
   } finally {
-    await rm(lock, { force: true });
+    await unlock();
   }
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
-import { openDataFolder } from "../../local/folders/data-folder.ts";
+import { openDataFolder, takeLock } from "../../local/folders/data-folder.ts";
 import { root } from "../../local/root.ts";
 import { type StackOptions, startStack } from "../../local/stack.ts";
 import { startSettings } from "../../local/start-settings.ts";
@@ -114,6 +114,16 @@ async function startWith(migrations: Record<string, string>, folder: string): Pr
   for (const [name, text] of Object.entries(migrations)) await writeFile(join(path, name), text);
   return refusal({ dataDir: join(folder, "data"), migrations: path });
 }
+
+test("a data folder that a process of another container uses", async () => {
+  const folder = await temporaryFolder();
+  const unlock = await takeLock(folder);
+  // There no process has this id.
+  await writeFile(join(folder, "launcher.json"), '{"pid":4194305,"start":"1"}');
+  await expect(takeLock(folder)).rejects.toThrow("is in use by a running stack (process 4194305)");
+  await unlock();
+  await (await takeLock(folder))();
+});
 
 test("a migration that fails is reported with its line, and is rolled back", async () => {
   const folder = await temporaryFolder();
