@@ -42,7 +42,7 @@ export interface Target extends Checked {
   management: Management;
   token: string;
   /** For the admin of auth. */
-  secretKey: string | null | undefined;
+  secretKey: string | undefined;
   file: string;
   /** By name, of the project's secrets. */
   deployed: Record<string, string>;
@@ -88,7 +88,8 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
 
   if (values.DATABASE_CA) process.env.DATABASE_CA ??= values.DATABASE_CA;
   const keys = await management.apiKeys();
-  const publishable = keys.find(({ type }) => type === "publishable") ?? keys.find(({ name }) => name === "anon");
+  const keyOf = (type: string, legacyName: string) =>
+    (keys.find((key) => key.type === type) ?? keys.find(({ name }) => name === legacyName))?.api_key ?? undefined;
   const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management);
   if (owner.note) say(owner.note);
   // SUPABASE_URL is of tests, as SUPABASE_API_URL is: a shell may have that of npm start.
@@ -97,10 +98,8 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
     ref,
     url,
     api: `${url}/functions/v1/api`,
-    publishableKey: publishable?.api_key ?? undefined,
-    secretKey:
-      (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))?.api_key ??
-      environment.SUPABASE_SECRET_KEY,
+    publishableKey: keyOf("publishable", "anon"),
+    secretKey: keyOf("secret", "service_role") ?? environment.SUPABASE_SECRET_KEY,
     databaseHost: database.host,
     management,
     token,
