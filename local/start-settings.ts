@@ -12,45 +12,54 @@ type Settings = Pick<
 
 /** What the environment of `npm start` sets. */
 export function startSettings(): Settings {
-  checkLogFormat(process.env.LOG_FORMAT);
+  choiceFrom("LOG_FORMAT", ["text", "json"], "json or text");
+  const connections = numberFrom("CONNECTIONS_PER_ADDRESS", 1, 999_999, "a number");
   return {
-    host: hostFrom(process.env.HOST),
-    port: portFrom("PORT", 54321),
-    dbPort: portFrom("DB_PORT", 54322),
-    seed: seedFrom(process.env.SEED),
+    // The functions reach the gateway at 127.0.0.1, so no other single address will do.
+    host: choiceFrom(
+      "HOST",
+      ["127.0.0.1", "0.0.0.0", "::"],
+      "127.0.0.1, or to 0.0.0.0 or :: for all addresses of this machine",
+    ),
+    port: portFrom("PORT") ?? 54321,
+    dbPort: portFrom("DB_PORT") ?? 54322,
+    seed: choiceFrom("SEED", ["demo", "none"], "demo or none"),
     ...siteFrom(process.env.SITE_URL),
-    ...metricsFrom(process.env.METRICS_PORT, process.env.METRICS_HOST),
-    ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
+    ...metricsFrom(process.env.METRICS_HOST),
+    // Behind a proxy all clients share one address.
+    ...(connections && {
+      limits: { connectionsPerAddress: connections },
+      realtimeLimits: { socketsPerAddress: connections },
+    }),
   };
 }
 
 /** The nightly backups, if BACKUP_DIR names a folder for them. */
 export function backupSettings(dataDir: string): NightlyBackups | undefined {
-  const { BACKUP_DIR, BACKUP_KEEP } = process.env;
+  const { BACKUP_DIR } = process.env;
   if (!BACKUP_DIR) return undefined;
   const folder = resolve(BACKUP_DIR);
   // Otherwise a restore would have to keep them apart.
   if (`${folder}/`.startsWith(`${resolve(dataDir)}/`))
     throw new StartError(`BACKUP_DIR is in the data folder ${resolve(dataDir)}: set it to a folder elsewhere`);
-  if (BACKUP_KEEP && !/^[1-9]\d{0,3}$/.test(BACKUP_KEEP))
-    throw new StartError(`BACKUP_KEEP is ${JSON.stringify(BACKUP_KEEP)}: set it to a number of backups from 1 to 9999`);
-  return { dataDir, folder, keep: Number(BACKUP_KEEP || 14) };
+  return { dataDir, folder, keep: numberFrom("BACKUP_KEEP", 1, 9999, "a number of backups") ?? 14 };
 }
 
-function portFrom(variable: string, fallback: number): number {
+function numberFrom(variable: string, least: number, most: number, what: string): number | undefined {
   const text = process.env[variable];
-  if (!text) return fallback;
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
-    throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
-  return Number(text);
+  if (!text) return undefined;
+  if (/^\d{1,6}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+  throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to ${what} from ${least} to ${most}`);
 }
 
-/** The functions reach the gateway at 127.0.0.1, so no other single address will do. */
-function hostFrom(text: string | undefined): string {
-  if (!text || ["127.0.0.1", "0.0.0.0", "::"].includes(text)) return text || "127.0.0.1";
-  throw new StartError(
-    `HOST is ${JSON.stringify(text)}: set it to 127.0.0.1, or to 0.0.0.0 or :: for all addresses of this machine`,
-  );
+const portFrom = (variable: string) => numberFrom(variable, 0, 65_535, "a port");
+
+/** The first choice is the default. */
+function choiceFrom<Choice extends string>(variable: string, choices: Choice[], advice: string): Choice {
+  const text = process.env[variable] || choices[0];
+  const choice = choices.find((known) => known === text);
+  if (choice) return choice;
+  throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to ${advice}`);
 }
 
 function siteFrom(text: string | undefined): Pick<StackOptions, "siteUrl"> {
@@ -60,29 +69,10 @@ function siteFrom(text: string | undefined): Pick<StackOptions, "siteUrl"> {
   return { siteUrl };
 }
 
-function metricsFrom(port: string | undefined, host: string | undefined): Pick<StackOptions, "metrics"> {
-  if (!port) return {};
+function metricsFrom(host: string | undefined): Pick<StackOptions, "metrics"> {
+  const port = portFrom("METRICS_PORT");
+  if (port === undefined) return {};
   if (host && !isIP(host))
     throw new StartError(`METRICS_HOST is ${JSON.stringify(host)}: set it to an IP address of this machine`);
-  return { metrics: { port: portFrom("METRICS_PORT", 0), ...(host && { host }) } };
-}
-
-/** Behind a proxy all clients share one address. */
-function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
-  if (!text) return {};
-  if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new StartError(`CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`);
-  return { limits: { connectionsPerAddress: Number(text) }, realtimeLimits: { socketsPerAddress: Number(text) } };
-}
-
-/** json: every log is a line of JSON on standard output. */
-function checkLogFormat(text: string | undefined): void {
-  if (text && text !== "text" && text !== "json")
-    throw new StartError(`LOG_FORMAT is ${JSON.stringify(text)}: set it to json or text`);
-}
-
-function seedFrom(text: string | undefined): "demo" | "none" {
-  if (!text || text === "demo") return "demo";
-  if (text === "none") return "none";
-  throw new StartError(`SEED is ${JSON.stringify(text)}: set it to demo or none`);
+  return { metrics: { port, ...(host && { host }) } };
 }

@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 import { newSlug } from "../../shared/fields.ts";
 import { scopes } from "../../shared/scopes.ts";
 import { type Runner, withDatabase } from "../postgres/database.ts";
-import { codeOf, messageOf, StartError } from "../processes/start-error.ts";
+import { runCommand } from "../processes/command.ts";
+import { codeOf, StartError } from "../processes/start-error.ts";
 import type { StackAddresses } from "../stack.ts";
 import { createApiKey } from "./api-keys.ts";
 import { type ApiAccess, exportFile, importFile } from "./import-export.ts";
@@ -184,10 +185,9 @@ async function main([command, ...words]: string[]): Promise<void> {
   throw new StartError(usage);
 }
 
-main(process.argv.slice(2)).catch((error: unknown) => {
-  const reason = codeOf(error)?.startsWith("ECONN")
-    ? "the database does not respond: is the stack running?"
-    : messageOf(error);
-  console.error(error instanceof StartError ? error.message : reason);
-  process.exitCode = 1;
-});
+await runCommand(import.meta.url, (words) =>
+  main(words).catch((error: unknown) => {
+    if (!codeOf(error)?.startsWith("ECONN")) throw error;
+    throw new StartError("the database does not respond: is the stack running?");
+  }),
+);

@@ -28,13 +28,18 @@ export async function deploy(words: string[], surroundings: Surroundings): Promi
   try {
     if (!values.plan) await lock(target);
     const prepared = command ? [await prepare(target, command, names)] : [];
-    const planned = [...prepared, ...(await planAll(target))];
+    const planned: Planned[] = [];
+    for await (const each of plans(target, prepared)) planned.push(each);
     const changes = planned.filter(({ apply }) => apply);
     for (const { says, apply } of planned) say(`${apply ? "change " : "by hand"}  ${says}`);
     if (values.plan) return true;
     if (changes.length > 0) {
       if (!values.yes && !(await isConfirmed(ask))) return false;
-      await applyAll(target, prepared);
+      for await (const { says, apply } of plans(target, prepared)) {
+        if (!apply) continue;
+        say(`doing    ${says}`);
+        await apply();
+      }
     }
     await recordDeployed(target);
     if (changes.length === 0) say("nothing to change");
@@ -46,27 +51,16 @@ export async function deploy(words: string[], surroundings: Surroundings): Promi
   }
 }
 
-async function planAll(target: Target): Promise<Planned[]> {
-  const planned: Planned[] = [];
-  for (const { plan } of steps) planned.push(...((await plan?.(target)) ?? []));
-  return planned;
+/** A step is planned when the changes before it are made, or skipped. */
+async function* plans(target: Target, prepared: Planned[]): AsyncGenerator<Planned> {
+  yield* prepared;
+  for (const { plan } of steps) yield* (await plan?.(target)) ?? [];
 }
 
 /** Two deployments at once would each generate secrets. Ends with the connection. */
 async function lock({ sql }: Target): Promise<void> {
   const [row] = await sql`select pg_try_advisory_lock(hashtext('npm run deploy')) as is_locked`;
   if (!row?.is_locked) throw new StartError("another deployment of this project is running: wait until it has ended");
-}
-
-/** Plans each step again when those before it are complete. */
-async function applyAll(target: Target, prepared: Planned[]): Promise<void> {
-  const { say } = target.surroundings;
-  for (const plan of [() => prepared, ...steps.map((step) => step.plan)])
-    for (const { says, apply } of (await plan?.(target)) ?? []) {
-      if (!apply) continue;
-      say(`doing    ${says}`);
-      await apply();
-    }
 }
 
 /** The plan is made with the values that feedback.env gets; the deployment that follows brings them to the project. */

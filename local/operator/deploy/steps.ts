@@ -238,19 +238,11 @@ async function planFunctions({ ref, token, management, surroundings }: Target): 
 /** Of all that is bundled: the sources, what bundles them, and the versions of the packages. */
 async function digestOfSources(): Promise<string> {
   const hash = createHash("sha256");
-  for (const part of [
-    "functions",
-    "shared",
-    "local/functions/web-assets.ts",
-    "local/operator/bundle.ts",
-    "package-lock.json",
-  ]) {
-    const files = part.includes(".")
-      ? [part]
-      : (await readdir(join(root, part), { recursive: true })).map((file) => join(part, file));
-    for (const file of files.filter((path) => !path.endsWith("assets.generated.ts")).sort())
-      hash.update(file).update(digestOf((await textOf(join(root, file))) ?? ""));
-  }
+  const files = ["local/compile.mjs", "local/functions/web-assets.ts", "local/operator/bundle.ts", "package-lock.json"];
+  for (const folder of ["functions", "shared"])
+    files.push(...(await readdir(join(root, folder), { recursive: true })).map((file) => join(folder, file)));
+  for (const file of files.filter((path) => !path.endsWith("assets.generated.ts")).sort())
+    hash.update(file).update(digestOf((await textOf(join(root, file))) ?? ""));
   return hash.digest("hex");
 }
 
@@ -357,7 +349,7 @@ async function planOrganization(target: Target): Promise<Planned[]> {
   const apply = async () => {
     // In one transaction: an organization without a key is never left.
     const key = await sql.begin(async (transaction) => {
-      const auth = { supabaseUrl: url, secretKey: target.secretKey ?? undefined };
+      const auth = { supabaseUrl: url, secretKey: target.secretKey };
       const id = await makeOrganization(transaction, auth, { name, slug, ownerEmail }, surroundings.say);
       return createApiKey(transaction, id, "backend", ["submissions:read", "submissions:write"]);
     });

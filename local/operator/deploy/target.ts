@@ -41,7 +41,7 @@ export interface Target extends Checked {
   management: Management;
   token: string;
   /** For the admin of auth. */
-  secretKey: string | null | undefined;
+  secretKey: string | undefined;
   file: string;
   /** By name, of the project's secrets. */
   deployed: Record<string, string>;
@@ -52,7 +52,7 @@ export interface Target extends Checked {
 }
 
 export async function openTarget(surroundings: Surroundings): Promise<Target> {
-  const { environment, folder, say, ask } = surroundings;
+  const { environment, folder, ask } = surroundings;
   const file = join(folder, "feedback.env");
   const { values, deployed } = await readEnvFile(file);
   const answers: Partial<Record<Question, string>> = {};
@@ -89,19 +89,17 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   say(`project  ${name} (${ref}) in ${region}, pages at ${siteUrl}`);
   // Without the right to see a secret key, a part of it is shown, with dots.
   const keys = (await management.apiKeys()).filter(({ api_key }) => /^[\w.-]+$/.test(api_key ?? ""));
-  const publishable = keys.find(({ type }) => type === "publishable") ?? keys.find(({ name }) => name === "anon");
-  const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management);
-  if (owner.note) say(owner.note);
+  const keyOf = (type: string, legacyName: string) =>
+    (keys.find((key) => key.type === type) ?? keys.find(({ name }) => name === legacyName))?.api_key ?? undefined;
+  const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management, surroundings);
   // SUPABASE_URL is of tests, as SUPABASE_API_URL is: a shell may have that of npm start.
   const url = (environment.SUPABASE_API_URL && environment.SUPABASE_URL) || `https://${ref}.supabase.co`;
   return {
     ref,
     url,
     api: `${url}/functions/v1/api`,
-    publishableKey: publishable?.api_key ?? undefined,
-    secretKey:
-      (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))?.api_key ??
-      environment.SUPABASE_SECRET_KEY,
+    publishableKey: keyOf("publishable", "anon"),
+    secretKey: keyOf("secret", "service_role") ?? environment.SUPABASE_SECRET_KEY,
     databaseHost: database.host,
     management,
     token,
@@ -121,10 +119,15 @@ const hostnameOf = (host: string) => new URL(`postgresql://${host}`).hostname;
 const unreachable =
   /^(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ECONNREFUSED|ETIMEDOUT|CONNECT_TIMEOUT|EADDRNOTAVAIL)$/;
 
-type Owner = Pick<Target, "sql" | "databaseUrl" | "reach" | "close"> & { note?: string };
+type Owner = Pick<Target, "sql" | "databaseUrl" | "reach" | "close">;
 
 /** Connects directly, or by the pooler in session mode: the direct host has an IPv6 address only, without an add-on. */
-async function connectOwner(host: string, password: string, management: Management): Promise<Owner> {
+async function connectOwner(
+  host: string,
+  password: string,
+  management: Management,
+  { say }: Surroundings,
+): Promise<Owner> {
   const direct = await tryOwner(`postgresql://postgres@${host}/postgres`, password, (url) => url);
   if (!(direct instanceof Error)) return direct;
   const pooler = (await management.pooler()).find(({ database_type }) => database_type === "PRIMARY");
@@ -138,7 +141,8 @@ async function connectOwner(host: string, password: string, management: Manageme
     return rewritten.href;
   });
   if (through instanceof Error) throw noWay(`${host} or ${pooler.db_host}`, through);
-  return { ...through, note: `this machine does not reach ${host}: connects by the pooler, ${pooler.db_host}` };
+  say(`this machine does not reach ${host}: connects by the pooler, ${pooler.db_host}`);
+  return through;
 }
 
 const noWay = (hosts: string, error: Error) =>
