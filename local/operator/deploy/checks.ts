@@ -51,7 +51,10 @@ export const connection = check("database", "database", async ({ sql, databaseUr
 export const migrations = check("database", "migrations", async ({ sql }) => {
   const [table] = await sql`select to_regclass('supabase_migrations.schema_migrations') as name`;
   const [row] = table?.name ? await sql`select max(version) as version from supabase_migrations.schema_migrations` : [];
-  must(row?.version >= newestMigration, `${row?.version ?? "none"} applied, ${newestMigration} needed: npm run deploy`);
+  must(
+    row?.version >= newestMigration,
+    `${row?.version ?? "none"} applied, ${newestMigration} needed: upgrade it first (docs/upgrading.md)`,
+  );
   return `${row?.version}`;
 });
 
