@@ -226,6 +226,12 @@ test.each<[string, (sql: postgres.Sql) => Promise<unknown>, (sql: postgres.Sql) 
     (sql) => sql`delete from supabase_migrations.schema_migrations where version = '99990101000000'`,
     /target has migration 99990101000000, newer than this release/,
   ],
+  [
+    "that takes no row, which it says after the last one",
+    (sql) => sql`alter table public.organizations add constraint takes_none check (false)`,
+    (sql) => sql`alter table public.organizations drop constraint takes_none`,
+    /violates check constraint "takes_none"/,
+  ],
 ])("a target %s is refused", async (_, spoil, mend, sentence) => {
   await spoil(target.sql);
   const { problem } = await tried();

@@ -85,7 +85,11 @@ async function copyTable(source: Runner, target: Runner, { name, columns, given 
     // postgres.js leaves its socket paused if all rows came at once.
     reading._read(0);
   };
-  await pipeline(reading, whole, await target.unsafe(`copy ${name} (${columns.join(", ")}) from stdin`).writable());
+  const copy = target.unsafe(`copy ${name} (${columns.join(", ")}) from stdin`);
+  const writing = await copy.writable();
+  // postgres.js loses an error that comes after the last row.
+  Object.assign(copy, { reject: (error: Error) => writing.destroy(error) });
+  await pipeline(reading, whole, writing);
 }
 
 /** Rows of a table on both sides, if their number and the sum of their hashes, in any order, are the same. */
