@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parseSecrets } from "../../local/operator/deploy/env-file.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
 import { root } from "../../local/postgres/database-server.ts";
@@ -27,6 +27,15 @@ const refused = async (error: RegExp, ...how: Parameters<EmptyProject["deploy"]>
   expect((await deploy(...how)).error).toMatch(error);
   expect(await project.snapshot()).toBe(before);
 };
+const permissions = [
+  "project_admin_read",
+  "api_gateway_keys_read",
+  "edge_functions_read",
+  "edge_functions_write",
+  "edge_functions_secrets_read",
+  "edge_functions_secrets_write",
+  "auth_config_read",
+];
 const complete = { error: undefined, isComplete: true };
 
 const ownerUrl = () =>
@@ -63,7 +72,7 @@ describe("before the first deployment", () => {
     [/^MAIL_FROM is missing: set it/, { MAIL_FROM: "" }],
     [/^OWNER_EMAIL is "owner": use an email address/, { OWNER_EMAIL: "owner" }],
     [/^SITE_URL is "https:\/\/a.example\/b": set it to an address without a path/, { SITE_URL: "https://a.example/b" }],
-    [/^SITE_URL is "http:\/\/a.example": use https/, { SITE_URL: "http://a.example" }],
+    [/^SITE_URL is "http:\/\/127.0.0.1:1": use https/, { SITE_URL: "http://127.0.0.1:1" }],
     [/^MAIL_URL is not an address with smtps:[^#]*$/, { MAIL_URL: "smtp.example.com#key" }],
     [/SUPABASE_PROJECT_ID is not a project reference: use/, { SUPABASE_PROJECT_ID: "acme" }],
     [
@@ -89,9 +98,19 @@ describe("before the first deployment", () => {
     state.permissions = ["project_admin_read"];
     await refused(/SUPABASE_ACCESS_TOKEN has no right to it: use a token with the permission/);
     delete state.permissions;
+    const keys = state.apiKeys;
+    state.apiKeys = keys.map((key) => (key.type === "secret" ? { ...key, api_key: "sb_secret_abcde···" } : key));
+    await refused(/SUPABASE_ACCESS_TOKEN has no right to the secret key, which creates the account of owner@acme/);
+    state.apiKeys = keys;
     state.status = "INACTIVE";
     await refused(/is paused: restore it in the dashboard/);
     state.status = "ACTIVE_HEALTHY";
+  });
+
+  test("stops for a project that has tables of something else", async () => {
+    await project.superuser`create table public.todos (id integer)`;
+    await refused(/^the project is of something else \(it has public.todos\): use one of its own/);
+    await project.superuser`drop table public.todos`;
   });
 
   test("stops while another deployment runs", async () => {
@@ -164,8 +183,18 @@ describe("a deployment", () => {
     const before = await project.snapshot();
     const second = await deploy(["--yes"], { environment: { OWNER_EMAIL: "" } });
     expect(second).toMatchObject(complete);
-    expect(second.said).toMatch(/^nothing to change\npages {2}https:\/\/feedback.acme.example\n/);
+    expect(second.said).toMatch(/\nnothing to change\npages {2}https:\/\/feedback.acme.example\n/);
     expect(await project.snapshot()).toBe(before);
+  });
+
+  test("names what a person must do for the pages until they answer", async () => {
+    expect((await deploy()).said).toMatch(/^by hand {2}pages: in proxy\/cloudflare, run npx wrangler deploy/m);
+    const { fetch } = globalThis;
+    vi.stubGlobal("fetch", async (...[input, init]: Parameters<typeof fetch>) =>
+      input === "https://feedback.acme.example/health" ? new Response() : fetch(input, init),
+    );
+    expect((await deploy()).said).not.toContain("by hand");
+    vi.unstubAllGlobals();
   });
 
   test("leaves files that only their owner can read, with other lines as they were", async () => {
@@ -177,16 +206,14 @@ describe("a deployment", () => {
     );
   });
 
-  test("keeps redirects of others, and follows a new address of the pages", async () => {
+  test("keeps redirects of others, follows a new address of the pages, and redirects to the former one no more", async () => {
     const { state } = project.api;
     state.authConfig.uri_allow_list = `${state.authConfig.uri_allow_list},https://other.example/**`;
     const environment = { SITE_URL: "https://ideas.acme.example" };
     const moved = await deploy(["--yes"], { environment });
     expect(moved).toMatchObject(complete);
     expect(moved.said).toMatch(/\nby hand {2}pages: in proxy\/cloudflare, run .*$/);
-    expect(state.authConfig.uri_allow_list).toBe(
-      "https://feedback.acme.example/auth/callback,https://other.example/**,https://ideas.acme.example/auth/callback",
-    );
+    expect(state.authConfig.uri_allow_list).toBe("https://ideas.acme.example/auth/callback,https://other.example/**");
     expect(state.authConfig.site_url).toBe("https://ideas.acme.example");
     expect(state.secrets.get("SITE_URL")).toBe("https://ideas.acme.example");
     project.environment.SITE_URL = "";
@@ -195,8 +222,14 @@ describe("a deployment", () => {
 
   test("deploys functions again that somebody else has deployed, and stops for one over the limit", async () => {
     const { state } = project.api;
-    const api = state.functions.get("api");
-    if (api) api.version++;
+    const api = state.functions.get("api") ?? {};
+    for (const change of [{ verify_jwt: true }, { version: 99 }]) {
+      const former = { ...api };
+      Object.assign(api, change);
+      expect((await deploy(["--plan"])).said).toContain("functions: deploy api");
+      Object.assign(api, former);
+    }
+    Object.assign(api, { version: 99 });
     state.maxFunctionBytes = 1000;
     await refused(/a function is larger than Supabase takes \(5 MB\): deploy a release/);
     state.maxFunctionBytes = 5_000_000;
@@ -219,13 +252,13 @@ describe("rotation", () => {
     expect((await deploy()).said).toContain("nothing to change");
     return former;
   };
+  const signIn = (url: string) => withDatabase(url, (sql) => sql`select`);
   const logins = ["DATABASE_URL", "WEBHOOK_DATABASE_URL", "MAIL_DATABASE_URL"];
   const keys = ["WEBHOOK_SECRETS_KEYS", "MAIL_LINK_KEYS"];
 
   test("ends passwords, keeps the former of keys that encrypt and sign, and replaces the Vault's secret", async () => {
-    const replaced = ["ADDRESS_HASH_KEY", "PROXY_SECRET", "WEBHOOK_DISPATCH_SECRET"];
+    const replaced = ["ADDRESS_HASH_KEY", "WEBHOOK_DISPATCH_SECRET"];
     const former = await rotate(...logins, ...keys, ...replaced);
-    const signIn = (url: string) => withDatabase(url, (sql) => sql`select`);
     for (const name of logins) {
       await expect(signIn(former[name] ?? "")).rejects.toThrow("password authentication failed");
       await signIn(current(name));
@@ -237,9 +270,15 @@ describe("rotation", () => {
     const [stored] = await project.superuser`select decrypted_secret from vault.decrypted_secrets
       where name = 'webhook_dispatch_secret'`;
     expect(stored?.decrypted_secret).toBe(current("WEBHOOK_DISPATCH_SECRET"));
-    expect(await readFile(join(project.folder, "proxy/cloudflare/secret.env"), "utf8")).toContain(
-      current("PROXY_SECRET"),
-    );
+  });
+
+  test("of PROXY_SECRET gives the proxy the new one, and the functions both until the second time", async () => {
+    const ofProxy = () => readFile(join(project.folder, "proxy/cloudflare/secret.env"), "utf8");
+    const { PROXY_SECRET: former } = await rotate("PROXY_SECRET");
+    const [made, kept] = current("PROXY_SECRET").split("|");
+    expect([kept, await ofProxy()]).toEqual([former, `PROXY_SECRET=${made}\n`]);
+    await rotate("PROXY_SECRET");
+    expect([current("PROXY_SECRET"), await ofProxy()]).toEqual([made, `PROXY_SECRET=${made}\n`]);
   });
 
   test("of AUTH_MAIL_SECRET leaves both secrets on both sides, until the second time", async () => {
@@ -252,6 +291,29 @@ describe("rotation", () => {
     await rotate("AUTH_MAIL_SECRET");
     expect(current("AUTH_MAIL_SECRET")).toBe(both.split("|")[0]);
     expect(hook()).toBe(keyed(current("AUTH_MAIL_SECRET")));
+  });
+
+  test("tries no password that the database does not know yet, since Supabase bans addresses for it", async () => {
+    const refusals = async () =>
+      (await readFile(join(project.folder, "..", "data", "postgres.log"), "utf8")).split(
+        "password authentication failed",
+      ).length;
+    const before = await refusals();
+    await rotate(...logins);
+    expect(await refusals()).toBe(before);
+  });
+
+  test("by a token that may not set the functions' variables leaves them with passwords that work", async () => {
+    const { state } = project.api;
+    state.permissions = permissions.filter((name) => name !== "edge_functions_secrets_write");
+    const { error } = await deploy(["rotate", ...logins, "--yes"]);
+    expect(error).toMatch(
+      /does not change the secrets of the functions: .*permission edge_functions_secrets_write, or/,
+    );
+    for (const name of logins) await signIn(current(name));
+    delete state.permissions;
+    expect(await deploy()).toMatchObject(complete);
+    for (const name of logins) await signIn((await values())[name] ?? "");
   });
 
   test("that is only planned, or not confirmed, changes nothing", async () => {
@@ -353,7 +415,7 @@ describe("what was changed by hand", () => {
     await project.superuser`insert into supabase_migrations.schema_migrations (version) values ('20991231000000')`;
     await refused(/^the database is of a newer release \(migration 20991231000000\): check out that release/);
     await project.superuser`update supabase_migrations.schema_migrations set version = '20240101000000' where version = '20991231000000'`;
-    await refused(/^the project has migrations of something else \(20240101000000\): use one of its own/);
+    await refused(/^the project is of something else \(it has 20240101000000\): use one of its own/);
     await project.superuser`delete from supabase_migrations.schema_migrations where version = '20240101000000'`;
   });
 

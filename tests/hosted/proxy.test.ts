@@ -19,10 +19,10 @@ import { type Running, startCloudflare, startNetlify, startVercel } from "./prox
 // on Node and Deno for the other platforms.
 
 const siteUrl = "https://feedback.example";
-const secret = randomBytes(32).toString("base64url");
+const [secret, former] = ["", ""].map(() => randomBytes(32).toString("base64")) as [string, string];
 const own = await startOwnStack({
   parts: ["auth", "web"],
-  functionsEnvironment: { SITE_URL: siteUrl, PROXY_SECRET: secret },
+  functionsEnvironment: { SITE_URL: siteUrl, PROXY_SECRET: `${secret}|${former}` },
 });
 let gateway: Gateway;
 const agent = new Agent({ keepAlive: true });
@@ -366,6 +366,7 @@ describe("a function that is called directly", () => {
     ["no", {}],
     ["a wrong", { "x-proxy-secret": "wrong" }],
     ["an empty", { "x-proxy-secret": "" }],
+    ["both", { "x-proxy-secret": `${secret}|${former}` }],
   ] as [string, Record<string, string>][])("with %s secret believes no address and no host", async (_, headers) => {
     const told = { ...headers, "x-proxy-address": "198.51.100.77", "x-proxy-host": "evil.example" };
     const before = remaining(await ask("/api/submissions"));
@@ -373,5 +374,10 @@ describe("a function that is called directly", () => {
     expect([answer.status, remaining(answer)]).toEqual([200, before - 1]);
     expect(answer.headers).not.toHaveProperty("x-proxy-headers");
     expect(await ask("/web/", told)).toMatchObject({ status: 200, headers: { "content-type": "text/plain" } });
+  });
+
+  test("believes the former secret during a rotation", async () => {
+    const told = { "x-proxy-secret": former, "x-proxy-host": "evil.example" };
+    expect(JSON.parse(String((await ask("/web/", told)).headers["x-proxy-headers"]))).toBeInstanceOf(Array);
   });
 });

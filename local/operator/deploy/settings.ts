@@ -36,6 +36,14 @@ const prepended = (isOfMail = false): Generated => ({
   isOfMail,
 });
 
+/** Both sides are told the new value at different times: a second rotation drops the former. */
+const overlapping = (make: () => string, isOfMail = false): Generated => ({
+  make,
+  rotate: (former) =>
+    former.includes("|") ? (former.split("|")[0] ?? "") : [make(), former].filter(Boolean).join("|"),
+  isOfMail,
+});
+
 /** Variables that a deployment makes, once, and how each is replaced. */
 export const generated: Record<string, Generated> = {
   DATABASE_URL: login(logins.DATABASE_URL),
@@ -45,14 +53,10 @@ export const generated: Record<string, Generated> = {
   WEBHOOK_DISPATCH_SECRET: replaced(random),
   WEBHOOK_SECRETS_KEYS: prepended(),
   MAIL_LINK_KEYS: prepended(true),
-  AUTH_MAIL_SECRET: {
-    make: newHookSecret,
-    // Auth signs with both, and auth-mail accepts either, until a second rotation drops the former.
-    rotate: (former) =>
-      former.includes("|") ? (former.split("|")[0] ?? "") : [newHookSecret(), former].filter(Boolean).join("|"),
-    isOfMail: true,
-  },
-  PROXY_SECRET: replaced(random),
+  // Auth signs with both, and auth-mail accepts either.
+  AUTH_MAIL_SECRET: overlapping(newHookSecret, true),
+  // The pages' proxy has the first, and the functions believe either.
+  PROXY_SECRET: overlapping(random),
 };
 
 /** The variables that feedback.env lacks or has otherwise; `names` are those to rotate. */

@@ -1,5 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chmod, readdir, readFile, stat } from "node:fs/promises";
+import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { withTemporaryFolder } from "../../folders/temporary-folder.ts";
 import { withDatabase } from "../../postgres/database.ts";
@@ -35,8 +37,7 @@ export const steps: Step[] = [
   { step: 1, inspect: [checks.connection], plan: (target) => checks.connection.holds(target).then(() => []) },
   { step: 2, inspect: [checks.migrations, checks.publication, checks.policies], plan: planMigrations },
   { step: 2, inspect: [checks.dataApi], plan: planDataApi },
-  { step: 3, inspect: [], plan: planFile },
-  { step: 3, inspect: [checks.logins], plan: planLogins },
+  { step: 3, inspect: [checks.logins], plan: planFile },
   {
     step: 4,
     inspect: [
@@ -63,8 +64,15 @@ async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promi
   const applied = await appliedVersions(sql);
   const unknown = applied.filter((version) => !files.includes(version));
   const foreign = unknown.filter((version) => version < (files.at(-1) ?? ""));
+  if (applied.length === 0)
+    foreign.push(
+      ...(
+        await sql`select 'public.' || relname as name from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1 limit 3`
+      ).map(({ name }) => name),
+    );
   if (foreign.length > 0)
-    throw new StartError(`the project has migrations of something else (${foreign.join(", ")}): use one of its own`);
+    throw new StartError(`the project is of something else (it has ${foreign.join(", ")}): use one of its own`);
   if (unknown.length > 0)
     throw new StartError(
       `the database is of a newer release (migration ${unknown.at(-1)}): check out that release or a later one, since a downgrade is not possible`,
@@ -121,15 +129,20 @@ async function planFile(target: Target): Promise<Planned[]> {
   return planned;
 }
 
-async function planLogins({ sql, secrets, reach, optional }: Target): Promise<Planned[]> {
+/** `renewed`: variables whose passwords are not tried, since Supabase bans an address after a few wrong ones. */
+async function planLogins(
+  { sql, secrets, reach = (url) => url }: Target,
+  values: Record<string, string>,
+  renewed: string[],
+): Promise<Planned[]> {
   const planned: Planned[] = [];
   for (const [variable, role] of Object.entries(logins)) {
-    const url = secrets[variable];
-    if (!url && generated[variable]?.isOfMail && !(await optional("MAIL_URL"))) continue;
+    const url = values[variable];
+    if (!url) continue;
     const named = (error: unknown) => {
       throw new StartError(`${variable} of feedback.env: ${messageOf(error)}`);
     };
-    if (url && (await signsIn(reach?.(url) ?? url).catch(named))) continue;
+    if (await (renewed.includes(variable) ? isReached(reach(url)) : signsIn(reach(url))).catch(named)) continue;
     const apply = async () => {
       const password = decodeURIComponent(new URL(secrets[variable] ?? "").password);
       await sql.unsafe(`alter role ${role} password '${verifierOf(password)}'`);
@@ -137,6 +150,14 @@ async function planLogins({ sql, secrets, reach, optional }: Target): Promise<Pl
     planned.push({ says: `database: set the password of ${role}`, apply });
   }
   return planned;
+}
+
+/** Throws if nothing answers; never signs in. */
+async function isReached(url: string): Promise<false> {
+  const { hostname, port } = new URL(url);
+  const socket = connectTcp(Number(port) || 5432, hostname);
+  await once(socket, "connect", { signal: AbortSignal.timeout(30_000) }).finally(() => socket.destroy());
+  return false;
 }
 
 const signsIn = (url: string) =>
@@ -176,7 +197,9 @@ async function planSecrets(target: Target): Promise<Planned[]> {
     await management.secrets.set(Object.fromEntries(names.map((name) => [name, secrets[name] ?? ""])));
     await recordDeployed(target);
   };
-  return names.length > 0 ? [{ says: `functions: set ${names.join(", ")}`, apply }] : [];
+  const planned = names.length > 0 ? [{ says: `functions: set ${names.join(", ")}`, apply }] : [];
+  // After the variables: a token that may not set them must not leave the functions with former passwords.
+  return [...planned, ...(await planLogins(target, values, names))];
 }
 
 const digestsOf = (listed: { name: string; value: string }[]) =>
@@ -196,7 +219,7 @@ export async function recordDeployed(target: Target): Promise<void> {
   if (await noteDeployed(target)) await changeEnvFile(target.file, { deployed: target.deployed });
 }
 
-/** A secret that names what was deployed: the sources, and the versions that the platform gave the functions. */
+/** A secret that names what was deployed: the sources, the versions that the platform gave, and whether it asks for a JWT. */
 const marker = "FEEDBACK_DEPLOYED";
 
 async function planFunctions({ ref, token, management, surroundings }: Target): Promise<Planned[]> {
@@ -204,7 +227,7 @@ async function planFunctions({ ref, token, management, surroundings }: Target): 
   const current = async () => {
     const versions = (await management.functions())
       .filter(({ slug }) => functionNames.includes(slug))
-      .map(({ slug, version }) => `${slug} ${version}`);
+      .map(({ slug, version, verify_jwt }) => `${slug} ${version} ${verify_jwt}`);
     return `${sources} ${versions.sort().join(" ")}`;
   };
   const noted = digestsOf(await management.secrets.list())[marker];
@@ -292,10 +315,12 @@ async function planAuth(target: Target): Promise<Planned[]> {
   const { ref, url, management, secrets, optional } = target;
   const current = await management.authConfig.get();
   const { SITE_URL = "", AUTH_MAIL_SECRET } = { ...secrets, ...(await settingsToChange(target)) };
-  const allowed = (current.uri_allow_list ?? "").split(",").filter(Boolean);
+  const [former, callback] = [`${current.site_url}/auth/callback`, `${SITE_URL}/auth/callback`];
+  // A former address may become somebody else's, to whom auth would send people with their sessions.
+  const allowed = (current.uri_allow_list ?? "").split(",").map((each) => (each === former ? callback : each));
   const wanted: Record<string, string | boolean> = {
     site_url: SITE_URL,
-    uri_allow_list: [...new Set([...allowed, `${SITE_URL}/auth/callback`])].join(","),
+    uri_allow_list: [...new Set([...allowed, callback])].filter(Boolean).join(","),
     mailer_autoconfirm: false,
     mailer_secure_email_change_enabled: true,
     security_update_password_require_reauthentication: true,
@@ -330,6 +355,11 @@ async function planOrganization(target: Target): Promise<Planned[]> {
     return [{ says: "organization: name the owner of the first one as OWNER_EMAIL, or move one here (docs/move.md)" }];
   if (!/^[^\s@]+@[^\s@]+$/.test(ownerEmail))
     throw new StartError(`OWNER_EMAIL is ${JSON.stringify(ownerEmail)}: use an email address`);
+  const [account] = await sql`select from auth.users where lower(email) = lower(${ownerEmail})`;
+  if (!account && !target.secretKey)
+    throw new StartError(
+      `SUPABASE_ACCESS_TOKEN has no right to the secret key, which creates the account of ${ownerEmail}: use a token with the permission api_gateway_keys_secret_read, or set SUPABASE_SECRET_KEY`,
+    );
   const slug = slugOf(secrets.SITE_URL ?? (await target.answer("SITE_URL")));
   const name = slug.charAt(0).toUpperCase() + slug.slice(1);
   const apply = async () => {
@@ -358,18 +388,21 @@ async function planProxy(target: Target): Promise<Planned[]> {
   const named = surroundings.environment.PROXY_PLATFORM || "cloudflare";
   const platform = proxyPlatforms.find((name) => name === named);
   if (!platform) throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(named)}: use ${proxyPlatforms.join(", ")}`);
-  const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET };
+  const [secret = ""] = PROXY_SECRET.split("|");
+  const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret };
   const write = (folder: string) => writeProxy(settings, folder);
   const folder = join(surroundings.folder, "proxy", platform);
   const [isWritten, commands] = await withTemporaryFolder(async (made) => {
     const commands = await write(made);
     return [await isIn(folder, made), commands] as const;
   });
-  if (isWritten) return [];
-  return [
-    { says: `pages: write proxy/${platform}`, apply: async () => void (await write(folder)) },
-    { says: `pages: in proxy/${platform}, run ${commands.join("; ")}` },
-  ];
+  const isServed = await fetch(`${SITE_URL}/health`, { signal: AbortSignal.timeout(10_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  const written = { says: `pages: write proxy/${platform}`, apply: async () => void (await write(folder)) };
+  const byHand = { says: `pages: in proxy/${platform}, run ${commands.join("; ")}` };
+  return [...(isWritten ? [] : [written]), ...(isWritten && isServed ? [] : [byHand])];
 }
 
 /** Whether a folder has the files of another. */

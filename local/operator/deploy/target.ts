@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { isLoopbackHost } from "../../../shared/loopback.ts";
 import { siteOrigin, siteUrlAdvice } from "../../../shared/site-url.ts";
 import { connect, type Sql } from "../../postgres/database.ts";
 import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
@@ -71,7 +70,7 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   const ref = await answer("SUPABASE_PROJECT_ID");
   const token = await answer("SUPABASE_ACCESS_TOKEN");
   const management = managementOf(ref, token);
-  const { database } = await management.project();
+  const { name, region, database } = await management.project();
   for (const name of Object.keys(logins)) {
     const text = values[name];
     if (!text) continue;
@@ -83,11 +82,13 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   }
   const siteUrl = await answer("SITE_URL");
   if (!siteOrigin(siteUrl)) throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: set it to ${siteUrlAdvice}`);
-  if (/^http:/i.test(siteUrl) && !isLoopbackHost(new URL(siteUrl).host))
+  if (/^http:/i.test(siteUrl))
     throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: use https, since passwords pass through it`);
 
   if (values.DATABASE_CA) process.env.DATABASE_CA ??= values.DATABASE_CA;
-  const keys = await management.apiKeys();
+  say(`project  ${name} (${ref}) in ${region}, pages at ${siteUrl}`);
+  // Without the right to see a secret key, a part of it is shown, with dots.
+  const keys = (await management.apiKeys()).filter(({ api_key }) => /^[\w.-]+$/.test(api_key ?? ""));
   const publishable = keys.find(({ type }) => type === "publishable") ?? keys.find(({ name }) => name === "anon");
   const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management);
   if (owner.note) say(owner.note);
@@ -142,7 +143,7 @@ async function connectOwner(host: string, password: string, management: Manageme
 
 const noWay = (hosts: string, error: Error) =>
   new StartError(
-    `this machine does not reach ${hosts} (${messageOf(error)}): allow its address in the project's network restrictions, or deploy from another network`,
+    `this machine does not reach ${hosts} (${messageOf(error)}): allow its address in the project's network restrictions, wait half an hour if wrong passwords were tried, or deploy from another network`,
   );
 
 /** The connection, or an error if nothing answers at the host. */
