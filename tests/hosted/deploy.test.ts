@@ -21,6 +21,7 @@ const deploy: EmptyProject["deploy"] = async (...how) => {
   said.push(deployment.said, deployment.error ?? "");
   return deployment;
 };
+const postgresLog = () => readFile(join(project.folder, "..", "data", "postgres.log"), "utf8");
 const values = async () => parseSecrets(await project.file());
 const refused = async (error: RegExp, ...how: Parameters<EmptyProject["deploy"]>) => {
   const before = await project.snapshot();
@@ -294,10 +295,7 @@ describe("rotation", () => {
   });
 
   test("tries no password that the database does not know yet, since Supabase bans addresses for it", async () => {
-    const refusals = async () =>
-      (await readFile(join(project.folder, "..", "data", "postgres.log"), "utf8")).split(
-        "password authentication failed",
-      ).length;
+    const refusals = async () => (await postgresLog()).split("password authentication failed").length;
     const before = await refusals();
     await rotate(...logins);
     expect(await refusals()).toBe(before);
@@ -463,8 +461,8 @@ test("questions are asked in a terminal for what is missing, and hide secrets", 
   expect(error).toMatch(/^feedback.env lacks/);
 });
 
-test("no secret was printed, and every request to the Management API is in its description", async () => {
-  const printed = said.join("\n");
+test("no secret was printed or is in Postgres's log, and every request to the Management API is in its description", async () => {
+  const printed = `${said.join("\n")}\n${await postgresLog()}`;
   const secrets = [...project.api.state.secrets].filter(
     ([name]) => /KEY|SECRET|URL$/.test(name) && name !== "SITE_URL",
   );

@@ -54,7 +54,10 @@ export async function appliedMigrations(sql: Sql): Promise<string[]> {
 
 export const migrations = databaseCheck("migrations", async ({ sql }) => {
   const newest = (await appliedMigrations(sql)).at(-1) ?? "";
-  must(newest >= newestMigration, `${newest || "none"} applied, ${newestMigration} needed: upgrade it first (docs/upgrading.md)`);
+  must(
+    newest >= newestMigration,
+    `${newest || "none"} applied, ${newestMigration} needed: upgrade it first (docs/upgrading.md)`,
+  );
   return newest;
 });
 

@@ -64,10 +64,11 @@ export function managementOf(
         // The token goes to no other host.
         redirect: "error",
         signal: AbortSignal.timeout(timeoutSeconds * 1000),
-      }).catch((error: Error) => error);
-      const content = response instanceof Error ? undefined : jsonOf(await response.text().catch(() => ""));
+      })
+        .then(async (answered) => Object.assign(answered, { content: jsonOf(await answered.text()) }))
+        .catch((error: Error) => error);
       if (!(response instanceof Error) && response.ok) {
-        const parsed = answer.safeParse(content);
+        const parsed = answer.safeParse(response.content);
         if (parsed.success) return parsed.data;
         const [issue] = parsed.error.issues;
         throw failed(
@@ -81,7 +82,7 @@ export function managementOf(
             ? `${new URL(base).host} does not answer (${codeOf(response.cause) ?? messageOf(response.cause ?? response)}): check the network`
             : reasonOf(
                 response.status,
-                withoutSecrets(messageIn(content), [token, ...stringsOf(body)]),
+                withoutSecrets(messageIn(response.content), [token, ...stringsOf(body)]),
                 ref,
                 method === "GET" ? reads : changes,
               ),
