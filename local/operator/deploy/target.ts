@@ -86,7 +86,7 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
     throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: use https, since passwords pass through it`);
 
   if (values.DATABASE_CA) process.env.DATABASE_CA ??= values.DATABASE_CA;
-  say(`project  ${name} (${ref}) in ${region}, pages at ${siteUrl}`);
+  surroundings.say(`project  ${name} (${ref}) in ${region}, pages at ${siteUrl}`);
   // Without the right to see a secret key, a part of it is shown, with dots.
   const keys = (await management.apiKeys()).filter(({ api_key }) => /^[\w.-]+$/.test(api_key ?? ""));
   const keyOf = (type: string, legacyName: string) =>
