@@ -133,22 +133,19 @@ const repeatMs = 60_000;
 
 /** Passes a message that repeats itself on once a minute, with the number of times. */
 export function onceAMinute(print: (message: string, component: Component) => void): typeof print {
-  const held = new Map<string, number>();
-  const hold = (key: string, message: string, component: Component) => {
-    held.set(key, 0);
-    setTimeout(() => {
-      const more = held.get(key);
-      held.delete(key);
-      if (!more) return;
-      print(`${message} (${more} more times in the last minute)`, component);
-      hold(key, message, component);
-    }, repeatMs).unref();
-  };
+  const repeats = new Map<string, number>();
   return (message, component) => {
     const key = `${component} ${message}`;
-    const count = held.get(key);
-    if (count !== undefined) return void held.set(key, count + 1);
+    const count = repeats.get(key);
+    repeats.set(key, count === undefined ? 0 : count + 1);
+    if (count !== undefined) return;
     print(message, component);
-    hold(key, message, component);
+    const timer = setInterval(() => {
+      const more = repeats.get(key);
+      repeats.set(key, 0);
+      if (more) return print(`${message} (${more} more times in the last minute)`, component);
+      repeats.delete(key);
+      clearInterval(timer);
+    }, repeatMs).unref();
   };
 }
