@@ -237,7 +237,7 @@ describe("a deployment", () => {
     const again = await deploy();
     expect(again).toMatchObject(complete);
     expect(again.said.match(/^doing.*/gm)).toEqual([expect.stringContaining("functions: deploy api")]);
-  });
+  }, 600_000);
 });
 
 describe("rotation", () => {
