@@ -184,9 +184,7 @@ describe("a deployment", () => {
     const moved = await deploy(["--yes"], { environment });
     expect(moved).toMatchObject(complete);
     expect(moved.said).toMatch(/\nby hand {2}pages: in proxy\/cloudflare, run .*$/);
-    expect(state.authConfig.uri_allow_list).toBe(
-      "https://feedback.acme.example/auth/callback,https://other.example/**,https://ideas.acme.example/auth/callback",
-    );
+    expect(state.authConfig.uri_allow_list).toBe("https://ideas.acme.example/auth/callback,https://other.example/**");
     expect(state.authConfig.site_url).toBe("https://ideas.acme.example");
     expect(state.secrets.get("SITE_URL")).toBe("https://ideas.acme.example");
     project.environment.SITE_URL = "";

@@ -292,10 +292,15 @@ async function planAuth(target: Target): Promise<Planned[]> {
   const { ref, url, management, secrets, optional } = target;
   const current = await management.authConfig.get();
   const { SITE_URL = "", AUTH_MAIL_SECRET } = { ...secrets, ...(await settingsToChange(target)) };
-  const allowed = (current.uri_allow_list ?? "").split(",").filter(Boolean);
+  const callback = `${SITE_URL}/auth/callback`;
+  // The one of an earlier address is replaced: its host may have another owner now.
+  const allowed = (current.uri_allow_list ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((entry) => (entry === `${current.site_url}/auth/callback` ? callback : entry));
   const wanted: Record<string, string | boolean> = {
     site_url: SITE_URL,
-    uri_allow_list: [...new Set([...allowed, `${SITE_URL}/auth/callback`])].join(","),
+    uri_allow_list: [...new Set([...allowed, callback])].join(","),
     mailer_autoconfirm: false,
     mailer_secure_email_change_enabled: true,
     security_update_password_require_reauthentication: true,
