@@ -25,7 +25,7 @@ printf '%s\n' '[engine]' 'runtime = "runc"' '[containers]' 'default_ulimits = ["
 free_port() { node -e 'const s=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})'; }
 export DOMAIN=feedback.localhost CADDY_IMAGE=$caddy_image HTTP_PORT HTTPS_PORT
 HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port)
-export SITE=https://$DOMAIN PORT=$HTTPS_PORT STATE=$work/state.json
+export SITE=https://$DOMAIN:$HTTPS_PORT STATE=$work/state.json
 rm -f "$STATE"
 files=$work/files
 rm -rf "$files" && mkdir "$files" && cp compose.yaml compose.supabase.yaml Caddyfile "$files/"
@@ -105,9 +105,10 @@ open=$(inside sh -c 'cat /proc/net/tcp /proc/net/tcp6' | awk '$4 == "0A" && $2 !
 [ "$open" = "$(printf '%04X' 54321)" ] || fail "listening at ports (hexadecimal): $open"
 published=$(podman port -a | grep -c "^$(podman inspect --format '{{.Id}}' "$service" | cut -c1-12)" || true)
 [ "$published" = 0 ] || fail "the service publishes a port"
-curl -sk --resolve "$DOMAIN:$PORT:127.0.0.1" -o /dev/null -w '%{http_code} %header{strict-transport-security}' "$SITE:$PORT/" | grep -q '^200 max-age' || fail "no HSTS"
-[ "$(curl -sk --resolve "$DOMAIN:$PORT:127.0.0.1" -o /dev/null -w '%{http_code}' "$SITE:$PORT/_mail/x")" = 404 ] || fail "/_mail"
-ok "not root, read-only root, one listener besides loopback, no port published, HSTS, no /_mail"
+curl -sk --resolve "$DOMAIN:$HTTPS_PORT:127.0.0.1" -o /dev/null -w '%{http_code} %header{strict-transport-security}' "$SITE/" | grep -q '^200 max-age' || fail "no HSTS"
+[ "$(curl -sk --resolve "$DOMAIN:$HTTPS_PORT:127.0.0.1" -o /dev/null -w '%{http_code}' "$SITE/_mail/x")" = 404 ] || fail "/_mail"
+[ "$(curl -s -H 'Host: evil.example' -o /dev/null -w '%{redirect_url}' "http://127.0.0.1:$HTTP_PORT/new")" = "$SITE/new" ] || fail "the redirect to https"
+ok "not root, read-only root, one listener besides loopback, no port published, HSTS, redirect to https, no /_mail"
 
 compose down
 up
@@ -140,6 +141,8 @@ ok "kill -9 of Postgres, realtime and the launcher: it serves again with its dat
 inside npm run --silent backup -- /backups/by-hand.tar.gz >/dev/null
 [ "$(inside stat -c %a /backups/by-hand.tar.gz)" = 600 ] || fail "mode of the backup"
 inside ls /backups | grep -q '^feedback-.*gz$' && ok "the nightly backup is there" || ok "no nightly backup before 03:00 UTC"
+second=$(podman run --rm --read-only --tmpfs /tmp --network=none -v "${project}_data:/data" "$image" 2>&1 || true)
+[[ $second == *"in use by a running stack"* ]] || fail "two services on one volume: $second"
 podman volume create "$project-restored" >/dev/null
 podman run --rm --read-only --tmpfs /tmp --network=none -v "$project-restored:/data" -v "${project}_backups:/backups" "$image" \
   npm run --silent restore -- /backups/by-hand.tar.gz >/dev/null

@@ -4,11 +4,11 @@ import { launchBrowser } from "../browsers/browser.ts";
 // A visitor of the container in Chromium, as run.sh asks: node --import tsx tests/container/visit.ts <what> <argument>
 // The browser trusts Caddy's own authority, and keeps its cookies from one call to the next.
 
-const { SITE = "", PORT = "", STATE = "" } = process.env;
+const { SITE = "", STATE = "" } = process.env;
 const [what, argument = ""] = process.argv.slice(2);
 const title = "A container that starts";
 
-const browser = await launchBrowser(`--host-resolver-rules=MAP ${new URL(SITE).host} 127.0.0.1:${PORT}`);
+const browser = await launchBrowser(`--host-resolver-rules=MAP ${new URL(SITE).hostname} 127.0.0.1`);
 try {
   const isKnown = await access(STATE).then(
     () => true,
