@@ -56,7 +56,7 @@ async function setVersion(version: string, project: string): Promise<void> {
 }
 
 /**
- * tests/upgrade/releases/<version>: functions that run without this tree, and the demo data. Only the newest is stored.
+ * tests/upgrade/releases/<version>: functions that run without this tree, the demo data, and the functions of realtime. Only the newest is stored.
  */
 async function keepForUpgradeTest(version: string, project: string): Promise<void> {
   const releases = join(project, "tests", "upgrade", "releases");
@@ -68,6 +68,7 @@ async function keepForUpgradeTest(version: string, project: string): Promise<voi
     for (const [name, source] of [
       ...functionNames.map((name) => [`${name}.ts`, join(folder, name, "index.ts")] as const),
       ["seed.sql", seed] as const,
+      ["realtime.sql", join(project, "local", "realtime", "database.sql")] as const,
     ]) {
       // The best quality takes ten times as long and saves a tenth.
       const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };

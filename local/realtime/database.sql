@@ -1,6 +1,11 @@
 -- Functions for the embedded realtime server, each one round trip. Hosted Realtime has its own, such as
 -- apply_rls.
 
+-- Of release 0.1.0, with other names of parameters, or unused now.
+drop function if exists realtime.visible_rows(regclass, jsonb, text[], text[], bigint[]),
+  realtime.matches(oid, text, boolean, text, text), realtime.checked_value(oid, text, text),
+  realtime.topic_rights(text, text, text, boolean);
+
 create or replace function realtime.published_tables(publications text[])
 returns table (schema text, name text, entity regclass, secured boolean, columns json)
 language sql stable set search_path = pg_temp

@@ -33,6 +33,7 @@ beforeAll(async () => {
   await mkdir(pathOf("shared"));
   for (const path of [
     "supabase",
+    "local/realtime/database.sql",
     "shared/version.ts",
     "shared/newest-migration.ts",
     "package.json",
@@ -70,6 +71,7 @@ test("a release requires a higher version with a section in the changelog", asyn
     "api.ts.br",
     "auth-mail.ts.br",
     "mail-dispatch.ts.br",
+    "realtime.sql.br",
     "seed.sql.br",
     "web.ts.br",
     "webhook-dispatch.ts.br",

@@ -9,6 +9,8 @@ import { defaultMigrations, root } from "../../local/postgres/database-server.ts
 export interface Released {
   functions: string;
   seedFile: string;
+  /** Its functions of the embedded realtime server, in SQL. */
+  realtimeFile: string;
   migrations: string;
   /** The migrations of this tree, and one more. */
   next: string;
@@ -21,6 +23,7 @@ export async function released(folder: string): Promise<Released> {
   const migrations = join(folder, "released");
   const next = join(folder, "next");
   const seedFile = join(folder, "supabase", "seed.sql");
+  const realtimeFile = join(folder, "realtime.sql");
   for (const path of [functions, migrations, next, join(folder, "supabase")]) await mkdir(path);
   const all = (await readdir(defaultMigrations)).filter((file) => file.endsWith(".sql"));
   const old = version === undefined ? all : Object.values(releases).flatMap(Object.keys);
@@ -32,6 +35,7 @@ export async function released(folder: string): Promise<Released> {
   if (version === undefined) {
     await bundleFunctions(functions);
     await copyFile(join(root, "supabase", "seed.sql"), seedFile);
+    await copyFile(join(root, "local", "realtime", "database.sql"), realtimeFile);
   } else {
     const folder = join(root, "tests", "upgrade", "releases", version);
     const unpack = async (name: string, path: string) =>
@@ -43,6 +47,7 @@ export async function released(folder: string): Promise<Released> {
       await unpack(`${name}.ts`, join(functions, name, "index.ts"));
     }
     await unpack("seed.sql", seedFile);
+    await unpack("realtime.sql", realtimeFile);
   }
-  return { functions, seedFile, migrations, next };
+  return { functions, seedFile, realtimeFile, migrations, next };
 }

@@ -61,6 +61,8 @@ beforeAll(async () => {
     seedFile: release.seedFile,
     postgresSettings: settings,
   });
+  const realtime = await readFile(release.realtimeFile, "utf8");
+  await withDatabase(own.superuserUrl, (sql) => sql.unsafe(realtime));
   const [author, ...voters] = await own.people(5);
   await own.sql`
     insert into public.submissions (organization_id, author_id, title, description, type)
