@@ -153,7 +153,7 @@ describe("a deployment", () => {
       const rows = await project.superuser`select pg_terminate_backend(pid) from pg_stat_activity
         where usename = 'postgres' and application_name <> 'launcher' and xact_start < now() - interval '100 milliseconds'`;
       return rows.length > 0 || undefined;
-    });
+    }, 110_000);
     expect(ended).toBe(true);
     expect((await running).error).toMatch(
       /^a migration was not applied and is rolled back \(.*\): run npm run deploy again, which continues/,
