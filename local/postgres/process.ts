@@ -101,8 +101,12 @@ export async function endOrphan(data: string): Promise<void> {
   }
   for (let waited = 0; waited < 20_000; waited += 50) {
     // Usually requested already; a second request is harmless.
-    if (waited === 200) process.kill(pid, "SIGINT");
     if (!(await isServer())) return;
+    try {
+      if (waited === 200) process.kill(pid, "SIGINT");
+    } catch {
+      // It has ended meanwhile.
+    }
     await sleep(50);
   }
   throw new StartError(`an earlier Postgres (process ${pid}) still runs on ${data} and does not stop: end it`);
