@@ -144,8 +144,8 @@ export async function takeLock(path: string): Promise<() => Promise<void>> {
     await writeFile(draft, JSON.stringify({ pid: process.pid, start: await startOf(process.pid) }), { mode: 0o600 });
     await linkWhenFree(draft, lock, path);
     const alive = createServer((client) => client.destroy()).unref();
-    await rm(socketOf(path), { force: true });
     // Where no socket can be, only processes of this container are refused.
+    await rm(socketOf(path), { force: true }).catch(() => undefined);
     await new Promise<void>((done) => alive.once("error", () => done()).listen(socketOf(path), done));
     return async () => {
       // It removes the socket.

@@ -98,9 +98,11 @@ function variablesRead(): Set<string> {
     ...[...text("functions/_shared/runtime/environment.ts").matchAll(/\bread\w*\("([A-Z_]+)"/g)].map(
       ([, name = ""]) => name,
     ),
-    ...[...local.matchAll(/(?:process\.env|surroundings\.environment)\.([A-Z_]+)\b|portFrom\("([A-Z_]+)"/g)].map(
-      ([, name, port]) => name ?? port ?? "",
-    ),
+    ...[
+      ...local.matchAll(
+        /(?:process\.env|surroundings\.environment)\.([A-Z_]+)\b|(?:choice|number|port)From\("([A-Z_]+)"/g,
+      ),
+    ].map(([, name, port]) => name ?? port ?? ""),
     // Questions of npm run deploy.
     ...[...local.matchAll(/^ {2}([A-Z_]+): \{ asks:/gm)].map(([, name = ""]) => name),
     ...[...local.matchAll(/const \{([^}]+)\} = process\.env/g)].flatMap(([, list = ""]) =>
