@@ -4,6 +4,7 @@ import type { TestProject } from "vitest/node";
 import { makeTemporaryFolder } from "../local/folders/temporary-folder.ts";
 import { withDatabase } from "../local/postgres/database.ts";
 import { startStack } from "../local/stack.ts";
+import { unpackChromium } from "./browsers/browser.ts";
 import { copyTemplate, makeTemplate, unsynced } from "./data-template.ts";
 import type { TestStack } from "./stack.ts";
 
@@ -17,6 +18,7 @@ declare module "vitest" {
 
 /** One seeded stack for all test files, on free ports and in a folder of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await unpackChromium();
   const folder = await makeTemporaryFolder("tests");
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
