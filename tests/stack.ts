@@ -126,7 +126,7 @@ export async function api<Body = Record<string, unknown>>(path: string, call: Ca
   return (await send(method, base + path, { agent, token, ...payload })) as Answer<Body>;
 }
 
-/** Postgres cancels a write after 2 s, which a busy machine may need. Nothing was written, so it is sent again, twice. */
+/** Postgres cancels a write that takes more than 2 s, as on a busy machine, and rolls it back: it is sent again, twice at most. */
 const repeatCanceled: typeof fetch = async (input, init) => {
   for (let repeats = 2; ; repeats--) {
     const answer = await fetch(input, init);

@@ -27,7 +27,7 @@ export async function unpackChromium(): Promise<void> {
     await bundled.executablePath();
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;
-    // Last the program, by which the others are looked for. Another suite may have been faster.
+    // The program is moved last, since whoever finds it expects the rest. Another suite may have been faster.
     const parts = (await readdir(folder)).sort(
       (one, other) => Number(one === "chromium") - Number(other === "chromium"),
     );

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 
-/** What Deno calls. The router takes the body from an answer to HEAD, and Deno would say that its length is 0. */
+/** The handler for Deno.serve. Hono removes the body of a response to HEAD, and Deno would send Content-Length: 0; a stream has no length. */
 export const handlerOf =
   (app: Hono) =>
   async (request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>): Promise<Response> => {

@@ -36,7 +36,7 @@ const prepended = (isOfMail = false): Generated => ({
   isOfMail,
 });
 
-/** Both sides are told the new value at different times: a second rotation drops the former. */
+/** A rotation puts the new value before the former, which stays valid until a second rotation removes it. */
 const overlapping = (make: () => string, isOfMail = false): Generated => ({
   make,
   rotate: (former) =>
